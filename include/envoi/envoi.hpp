@@ -1,0 +1,10 @@
+// The whole public API.
+#pragma once
+
+#include "envoi/decomposition.hpp"
+#include "envoi/error.hpp"
+#include "envoi/options.hpp"
+#include "envoi/pursuit.hpp"
+#include "envoi/recording.hpp"
+#include "envoi/results.hpp"
+#include "envoi/signal.hpp"

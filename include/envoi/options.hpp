@@ -1,0 +1,88 @@
+// What to look for and when to stop. Plain values; an unset optional means: the default for the kind of data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace envoi {
+
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
+enum class Method { mp, omp, joint };
+enum class Detrend { mean, linear, none };
+enum class Missing { reject, weight };
+enum class Precision {
+  exact,   // fp32 screen, winner certified in fp64
+  double_  // fp64 throughout
+};
+enum class Phase {
+  solved,  // amplitude and phase fitted
+  fixed    // ACT-lib's real atoms: phase 0, for comparison
+};
+
+// first, first + step, ... up to last (within 1e-9 of a step).
+struct Axis {
+  double first = 0;
+  double last = 0;
+  double step = 1;
+};
+
+// A dictionary given point by point: the product of four axes.
+struct ExplicitGrid {
+  Axis time;                     // from the segment's first sample; seconds, or samples
+  bool time_in_samples = false;
+  Axis frequency_hz;
+  Axis ln_duration;              // natural logarithm of the duration in seconds
+  Axis chirp_rate_hz_per_s;      // df/dt
+};
+
+// Whichever is reached first. All are free of the signal's unit.
+struct StopRules {
+  std::optional<std::size_t> atoms;           // at most so many, a segment
+  std::optional<double> snr_db;               // after the first atom that reaches it
+  std::optional<double> energy_left_share;    // in (0, 1): after the first atom that leaves at most so much
+  std::optional<double> noise_p;              // in (0, 1): when the best atom could be white noise, at this alarm rate
+};
+
+struct Progress {
+  std::size_t segments_done = 0;
+  std::size_t segments = 0;
+  double seconds_of_signal_done = 0;
+  double seconds_of_signal = 0;
+};
+
+struct PursuitOptions {
+  std::optional<Range> band_hz;                // the ridge fc +- |c| Dt of every atom stays inside
+  std::optional<Range> durations_s;
+  std::optional<Range> chirp_rates_hz_per_s;
+  double max_loss = 0.1;  // the grid's promise: the best atom of the grid keeps 1 - max_loss of any atom's energy
+  bool gabor = false;     // chirp rate 0 alone
+  std::optional<ExplicitGrid> grid;
+  Phase phase = Phase::solved;
+
+  StopRules stop;  // nothing set: the defaults
+
+  Method method = Method::mp;
+  bool refine = true;
+  Detrend detrend = Detrend::mean;
+  Missing missing = Missing::reject;
+
+  std::optional<double> window_s;
+  bool whole = false;           // one window over everything; excludes window_s
+  std::optional<double> hop_s;  // default: the window
+
+  // How to run; none of these changes a bit of the result, but precision.
+  unsigned threads = 0;  // 0: all processors (or ENVOI_THREADS)
+  std::string device = "auto";
+  Precision precision = Precision::exact;
+  bool force = false;  // go past 1e10 atoms
+  std::function<bool(const Progress&)> progress;  // called from one thread at a time; false cancels
+};
+
+}  // namespace envoi
