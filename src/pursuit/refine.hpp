@@ -1,0 +1,23 @@
+// From a grid's winner to the nearest maximum of the energy, within limits: a safeguarded Newton method.
+#pragma once
+
+#include "atoms/chirplet.hpp"
+#include "atoms/grid.hpp"
+
+namespace envoi::pursuit {
+
+struct Refined {
+  atoms::Atom atom;
+  atoms::Fit<double> fit;
+};
+
+// Never ends below the energy of `start` moved into the limits; fp64 throughout.
+Refined refine(const atoms::Samples& samples, const atoms::Atom& start, const atoms::Limits& limits, bool phase_fixed);
+
+// The nearest atom within the limits, parameter by parameter; the chirp rate last, by the ridge.
+atoms::Atom clamp(const atoms::Atom& atom, const atoms::Limits& limits);
+
+// Largest |c| that keeps the ridge of an atom in the band and |c| D^2 <= 2.
+double chirp_rate_limit(double frequency, double ln_duration, const atoms::Limits& limits);
+
+}  // namespace envoi::pursuit

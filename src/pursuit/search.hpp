@@ -1,0 +1,64 @@
+// Certified search of a grid that is never stored: the atom with the largest energy on a residual.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "atoms/grid.hpp"
+#include "core/thread_pool.hpp"
+#include "envoi/options.hpp"
+
+namespace envoi::pursuit {
+
+// The winner is the lowest index whose fp64 energy is at least (1 - 1e-12) times the largest in the grid.
+struct Winner {
+  std::uint64_t index = 0;
+  double energy = 0;            // fp64, unit of the signal squared
+  std::uint64_t survivors = 0;  // candidates re-scored in fp64
+  double bound = 0;             // proven error of the screen's sqrt(energy), over the winner's
+};
+
+struct SearchCost {
+  double operations = 0;  // of one search
+  double table_bytes = 0;
+  double scratch_bytes = 0;  // a thread
+};
+
+SearchCost search_cost(const atoms::Grid& grid, Precision precision, bool phase_fixed);
+
+// Tables of one grid. After construction it is read-only: best() may be called from several threads, each with a
+// workspace (and pool) of its own.
+class Searcher {
+ public:
+  class Workspace;
+
+  Searcher(const atoms::Grid& grid, Precision precision, bool phase_fixed, core::ThreadPool& pool);
+  ~Searcher();
+  Searcher(const Searcher&) = delete;
+  Searcher& operator=(const Searcher&) = delete;
+
+  // `weight` empty, or 0/1 a sample. A residual of zeros gives energy 0. The pool may be null: this thread alone.
+  // Same bits for any pool. Throws Error (numerical) for samples that are not finite.
+  Winner best(std::span<const double> residual, std::span<const double> weight, core::ThreadPool* pool) const;
+
+  const atoms::Grid& grid() const { return grid_; }
+
+  // For tests of the certificate: multiplies the proven bound.
+  void scale_bound_for_test(double factor) { bound_factor_ = factor; }
+
+ private:
+  template <class T>
+  struct Tables;
+  template <class T>
+  Winner best_of(const Tables<T>& tables, const atoms::Samples& samples, double largest, core::ThreadPool* pool) const;
+
+  const atoms::Grid& grid_;
+  bool phase_fixed_;
+  double bound_factor_ = 1;
+  std::unique_ptr<Tables<float>> f32_;
+  std::unique_ptr<Tables<double>> f64_;
+};
+
+}  // namespace envoi::pursuit
