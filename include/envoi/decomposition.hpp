@@ -106,6 +106,7 @@ struct Program {
 struct Decomposition {
   Program program;
   Source source;
+  ReadOptions input;       // how the source was read; filled in by whoever read it
   double rate_hz = 0;      // of the first channel
   PursuitOptions options;  // as resolved for the first channel: defaults filled in
   GridSummary grid;        // of the first channel

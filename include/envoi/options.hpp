@@ -1,4 +1,4 @@
-// What to look for and when to stop. Plain values; an unset optional means: the default for the kind of data.
+// What to read, what to look for and when to stop. Plain values; an unset optional means: the default for the kind of data.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,24 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace envoi {
 
 struct Range {
   double low = 0;
   double high = 0;
+};
+
+// Which part of a file to read, and what the file does not say itself.
+struct ReadOptions {
+  std::string format;                 // "": by content and ending; else edf bdf wav flac audio text npy f32 f64
+  std::optional<double> rate_hz;      // for files that do not carry it; contradicting one that does is an error
+  std::string column;                 // text: name or 1-based number; "": every numeric column but time
+  std::string time_column;            // text: name or 1-based number; "none"; "": found by its name or values
+  std::vector<std::string> channels;  // names, globs (Fp*), 1-based numbers and ranges (1-4); empty: all
+  std::optional<double> from_s;       // on the recording's own axis; samples in [from_s, to_s)
+  std::optional<double> to_s;
 };
 
 enum class Method { mp, omp, joint };
