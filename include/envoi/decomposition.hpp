@@ -58,7 +58,7 @@ struct Segment {
   std::size_t channel = 0;  // index into Decomposition::channels
   double start_s = 0;       // time of its first sample, on the recording's own axis
   std::size_t samples = 0;
-  double mean = 0;         // trend taken out: mean + slope_per_s (t - start_s)
+  double mean = 0;  // trend taken out: mean + slope_per_s (t - start_s)
   double slope_per_s = 0;
   double energy = 0;         // sum of squares after detrending, missing samples left out
   double in_band_share = 0;  // share of that energy inside the band

@@ -1,4 +1,5 @@
-// What to read, what to look for and when to stop. Plain values; an unset optional means: the default for the kind of data.
+// What to read, what to look for and when to stop. Plain values; an unset optional means: the default for the kind of
+// data.
 #pragma once
 
 #include <cstddef>
@@ -47,19 +48,19 @@ struct Axis {
 
 // A dictionary given point by point: the product of four axes.
 struct ExplicitGrid {
-  Axis time;                     // from the segment's first sample; seconds, or samples
+  Axis time;  // from the segment's first sample; seconds, or samples
   bool time_in_samples = false;
   Axis frequency_hz;
-  Axis ln_duration;              // natural logarithm of the duration in seconds
-  Axis chirp_rate_hz_per_s;      // df/dt
+  Axis ln_duration;          // natural logarithm of the duration in seconds
+  Axis chirp_rate_hz_per_s;  // df/dt
 };
 
 // Whichever is reached first. All are free of the signal's unit.
 struct StopRules {
-  std::optional<std::size_t> atoms;           // at most so many, a segment
-  std::optional<double> snr_db;               // after the first atom that reaches it
-  std::optional<double> energy_left_share;    // in (0, 1): after the first atom that leaves at most so much
-  std::optional<double> noise_p;              // in (0, 1): when the best atom could be white noise, at this alarm rate
+  std::optional<std::size_t> atoms;         // at most so many, a segment
+  std::optional<double> snr_db;             // after the first atom that reaches it
+  std::optional<double> energy_left_share;  // in (0, 1): after the first atom that leaves at most so much
+  std::optional<double> noise_p;            // in (0, 1): when the best atom could be white noise, at this alarm rate
 };
 
 struct Progress {
@@ -70,7 +71,7 @@ struct Progress {
 };
 
 struct PursuitOptions {
-  std::optional<Range> band_hz;                // the ridge fc +- |c| Dt of every atom stays inside
+  std::optional<Range> band_hz;  // the ridge fc +- |c| Dt of every atom stays inside
   std::optional<Range> durations_s;
   std::optional<Range> chirp_rates_hz_per_s;
   double max_loss = 0.1;  // the grid's promise: the best atom of the grid keeps 1 - max_loss of any atom's energy
@@ -93,7 +94,7 @@ struct PursuitOptions {
   unsigned threads = 0;  // 0: all processors (or ENVOI_THREADS)
   std::string device = "auto";
   Precision precision = Precision::exact;
-  bool force = false;  // go past 1e10 atoms
+  bool force = false;                             // go past 1e10 atoms
   std::function<bool(const Progress&)> progress;  // called from one thread at a time; false cancels
 };
 
