@@ -47,7 +47,7 @@ std::string read_all(const std::string& path) {
 }  // namespace
 
 void write_result(const std::string& path, const Decomposition& result) {
-  const auto* write = to_json;
+  std::string (*write)(const Decomposition&) = to_json;
   bool known = path == "-";
   for (const Format& format : kFormats)
     if (path.ends_with(format.ending)) write = format.text, known = true;

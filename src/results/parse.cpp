@@ -122,8 +122,8 @@ void read_range(const Node& node, const char* key, std::optional<Range>& to) {
     const json& low = n.value()[0];
     const json& high = n.value()[1];
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    to = Range{low.is_null() ? -kInfinity : n.child(0, low).number(),
-               high.is_null() ? kInfinity : n.child(1, high).number()};
+    to = Range{low.is_null() ? -kInfinity : n.child(std::size_t{0}, low).number(),
+               high.is_null() ? kInfinity : n.child(std::size_t{1}, high).number()};
     if (to->low > to->high) n.fail("is upside down");
   });
 }
