@@ -30,7 +30,7 @@ struct Channel {
 
 struct Recording {
   std::string name;    // file name without folder
-  std::string format;  // "edf", "edf+", "bdf", "wav", "flac", "text", "npy", "f32", "f64", "memory"
+  std::string format;  // "edf", "edf+", "bdf", "bdf+", "wav", "flac", ..., "text", "npy", "f32", "f64", "memory"
   std::string sha256;  // of the file's bytes, lower-case hex; empty when not from a file
   std::string start;   // ISO 8601 date and time without zone; empty when unknown
   std::vector<Channel> channels;  // data channels only

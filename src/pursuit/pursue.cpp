@@ -1,18 +1,448 @@
+// A channel taken apart: windows, trend, search, refinement, stop rules.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "core/spectrum.hpp"
+#include "core/thread_pool.hpp"
 #include "envoi/error.hpp"
 #include "envoi/pursuit.hpp"
+#include "pursuit/cpu/screen.hpp"
+#include "pursuit/model.hpp"
+#include "pursuit/refine.hpp"
+#include "pursuit/resolve.hpp"
+#include "pursuit/search.hpp"
+
 namespace envoi {
-Decomposition decompose(const Channel&, const PursuitOptions&) {
-  throw Error(ErrorKind::numerical, "under construction");
+namespace {
+
+using atoms::Grid;
+using pursuit::Resolved;
+using pursuit::Searcher;
+using pursuit::Term;
+using pursuit::Window;
+
+// White noise alone gives an alarm at a rate between p/5 and p when this share of a 10% grid's atoms counts as
+// independent trials; measured by `quality/noise` of the benchmarks.
+constexpr double kIndependentShare = 0.5;
+constexpr double kLeastResidual = 1e-32;  // of the segment's energy: where rounding ends a pursuit
+
+// A grid and its tables, for segments of one length.
+struct Prepared {
+  Grid grid;
+  std::unique_ptr<Searcher> searcher;
+};
+
+struct SegmentResult {
+  Segment segment;
+  std::vector<Chirplet> atoms;
+};
+
+// The window's samples without their trend; NaN becomes weight 0.
+struct Detrended {
+  std::vector<double> value, weight;
+  double mean = 0, slope_per_s = 0, energy = 0;
+  std::size_t missing = 0;
+  std::span<const double> weights() const {
+    return missing ? std::span<const double>(weight) : std::span<const double>();
+  }
+  atoms::Samples samples() const {
+    return {value.data(), missing ? weight.data() : nullptr, static_cast<std::int64_t>(value.size())};
+  }
+  double present() const { return static_cast<double>(value.size() - missing); }
+};
+
+Detrended detrend(const Channel& channel, const Window& window, Detrend how) {
+  Detrended out;
+  const auto size = static_cast<std::size_t>(window.size);
+  const double* x = channel.samples.data() + window.begin;
+  out.value.assign(x, x + size);
+  out.weight.assign(size, 1.0);
+  double sum = 0, time_sum = 0, largest = 0;
+  for (std::size_t n = 0; n < size; ++n) {
+    if (std::isnan(x[n])) {
+      out.value[n] = out.weight[n] = 0;
+      ++out.missing;
+    } else if (std::isinf(x[n])) {
+      throw Error(ErrorKind::numerical, "channel " + channel.name + ": sample " +
+                                            std::to_string(window.begin + static_cast<std::int64_t>(n) + 1) +
+                                            " is infinite; mend it or mark it missing (NaN)");
+    } else {
+      sum += x[n];
+      time_sum += static_cast<double>(n);
+      largest = std::max(largest, std::abs(x[n]));
+    }
+  }
+  const double present = out.present();
+  if (present == 0) return out;
+  if (!std::isfinite(largest * largest * present))
+    throw Error(ErrorKind::numerical, "channel " + channel.name + ": samples up to " + std::to_string(largest) +
+                                          " overflow when squared; rescale the recording");
+  double slope = 0;  // a sample
+  const double mean_time = time_sum / present;
+  if (how != Detrend::none) out.mean = sum / present;
+  if (how == Detrend::linear) {
+    double st = 0, tt = 0;
+    for (std::size_t n = 0; n < size; ++n) {
+      const double t = (static_cast<double>(n) - mean_time) * out.weight[n];
+      st += t * out.value[n], tt += t * t;
+    }
+    if (tt > 0) slope = st / tt;
+    out.mean -= slope * mean_time;
+    out.slope_per_s = slope * channel.rate_hz;
+  }
+  for (std::size_t n = 0; n < size; ++n) {
+    if (out.weight[n] == 0) continue;
+    out.value[n] -= out.mean + out.slope_per_s * (static_cast<double>(n) / channel.rate_hz);
+    out.energy += out.value[n] * out.value[n];
+  }
+  const double rounding = 4e-16 * largest;
+  if (how != Detrend::none && out.energy <= present * rounding * rounding) {  // a constant, to rounding
+    std::fill(out.value.begin(), out.value.end(), 0.0);
+    out.energy = 0;
+  }
+  return out;
 }
-Decomposition decompose(const Recording&, const PursuitOptions&) {
-  throw Error(ErrorKind::numerical, "under construction");
+
+double peak_of(const Term& term, std::int64_t samples) {
+  double peak = 0;
+  atoms::for_each_sample<double>(
+      term.atom, atoms::support(term.atom, samples), [&](std::int64_t, double, std::complex<double> g) {
+        peak = std::max(peak, std::abs(term.alpha.real() * g.real() - term.alpha.imag() * g.imag()));
+      });
+  return peak;
 }
-Plan plan(const Channel&, const PursuitOptions&) { throw Error(ErrorKind::numerical, "under construction"); }
-std::vector<DeviceInfo> devices() { return {{"cpu", "?"}}; }
-std::string isa_name() { return "?"; }
+
+double energy_of(const Term& term, const atoms::Samples& samples) {
+  double energy = 0;
+  atoms::for_each_sample<double>(term.atom, atoms::support(term.atom, samples.size),
+                                 [&](std::int64_t k, double, std::complex<double> g) {
+                                   if (samples.weight && samples.weight[term.atom.sample + k] == 0) return;
+                                   const double m = term.alpha.real() * g.real() - term.alpha.imag() * g.imag();
+                                   energy += m * m;
+                                 });
+  return energy;
+}
+
+// Limits for a joint fit: an explicit grid's box is around single winners, so only what keeps an atom an atom is left.
+atoms::Limits joint_limits(const Grid& grid) {
+  if (!grid.box) return grid.limits;
+  const double n = static_cast<double>(grid.samples);
+  atoms::Limits limits;
+  limits.low = {-n, 1e-6, 0, -0.5};
+  limits.high = {2 * n, 0.5 - 1e-6, std::log(4 * n), 0.5};
+  return limits;
+}
+
+class SegmentPursuit {
+ public:
+  SegmentPursuit(const Channel& channel, const PursuitOptions& options, const Prepared& prepared,
+                 core::ThreadPool* pool)
+      : channel_(channel), options_(options), prepared_(prepared), pool_(pool), fixed_(options.phase == Phase::fixed) {}
+
+  SegmentResult run(const Window& window);
+
+ private:
+  bool find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record);
+  std::optional<StopReason> collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left);
+  Chirplet describe(const Window& window, const Detrended& data, const Term& term,
+                    const pursuit::TermErrors& errors) const;
+
+  const Channel& channel_;
+  const PursuitOptions& options_;
+  const Prepared& prepared_;
+  core::ThreadPool* pool_;
+  const std::function<void()>& poll_;  // throws to cancel
+  bool fixed_;
+  Certificate certificate_;
+};
+
+// The best atom of a residual, refined; false if there is none.
+bool SegmentPursuit::find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record) {
+  poll_();
+  const pursuit::Winner winner = prepared_.searcher->best(residual, data.weights(), pool_);
+  if (!(winner.energy > 0)) return false;
+  if (record) {
+    certificate_.survivors.push_back(winner.survivors);
+    certificate_.bound = std::max(certificate_.bound, winner.bound);
+  }
+  found.atom = prepared_.grid.at(winner.index);
+  const atoms::Samples samples{residual.data(), data.missing ? data.weight.data() : nullptr,
+                               static_cast<std::int64_t>(residual.size())};
+  if (options_.refine) {
+    const pursuit::Refined refined =
+        pursuit::refine(samples, found.atom, prepared_.grid.limits_around(found.atom), fixed_);
+    found = {refined.atom, refined.fit.alpha};
+    return refined.fit.energy > 0;
+  }
+  found.alpha = atoms::fit(atoms::moments<double, 1>(samples, found.atom), fixed_).alpha;
+  return true;
+}
+
+std::optional<StopReason> SegmentPursuit::collect(const Detrended& data, std::vector<Term>& terms,
+                                                  std::vector<double>& left) {
+  const StopRules& stop = options_.stop;
+  std::vector<double> residual = data.value;
+  double energy = data.energy;
+  for (;;) {
+    if (energy <= kLeastResidual * data.energy) return StopReason::exhausted;
+    Term found;
+    if (!find(data, residual, found, true)) return StopReason::exhausted;
+    const double taken = energy_of(found, data.samples());
+    if (stop.noise_p) {
+      const double trials = std::max(1.0, kIndependentShare * prepared_.grid.effective_atoms);
+      if (taken <= 2 * energy / data.present() * std::log(trials / *stop.noise_p)) return StopReason::noise;
+    }
+    terms.push_back(found);
+    if (options_.method == Method::omp) pursuit::solve_amplitudes(data.samples(), fixed_, terms, left);
+    std::vector<double> next;
+    double next_energy = 0;
+    if (options_.method == Method::omp) {
+      next_energy = pursuit::residual_of(data.samples(), terms, next);
+    } else {
+      const atoms::Samples before{residual.data(), data.missing ? data.weight.data() : nullptr,
+                                  static_cast<std::int64_t>(residual.size())};
+      next_energy = pursuit::residual_of(before, {found}, next);
+    }
+    if (!(next_energy < energy)) {  // rounding: the atom takes nothing
+      terms.pop_back();
+      if (options_.method == Method::omp) pursuit::solve_amplitudes(data.samples(), fixed_, terms, left);
+      return StopReason::exhausted;
+    }
+    residual = std::move(next);
+    energy = next_energy;
+    if (options_.method != Method::omp) left.push_back(energy);
+    if (stop.snr_db && 10 * std::log10(data.energy / std::max(energy, kLeastResidual * data.energy)) >= *stop.snr_db)
+      return StopReason::snr;
+    if (stop.energy_left_share && energy <= *stop.energy_left_share * data.energy) return StopReason::energy;
+    if (stop.atoms && terms.size() >= *stop.atoms) return StopReason::atoms;
+  }
+}
+
+Chirplet SegmentPursuit::describe(const Window& window, const Detrended& data, const Term& term,
+                                  const pursuit::TermErrors& errors) const {
+  const double rate = channel_.rate_hz;
+  Chirplet out;
+  out.time_s = channel_.start_s + (static_cast<double>(window.begin + term.atom.sample) + term.atom.offset) / rate;
+  out.frequency_hz = term.atom.frequency * rate;
+  out.duration_s = term.atom.duration() / rate;
+  out.chirp_rate_hz_per_s = term.atom.chirp_rate * rate * rate;
+  out.amplitude = std::abs(term.alpha);
+  out.phase_rad = out.amplitude > 0 ? std::arg(term.alpha) : 0;
+  if (out.phase_rad <= -std::numbers::pi) out.phase_rad = std::numbers::pi;
+  out.peak = peak_of(term, window.size);
+  out.energy = energy_of(term, data.samples());
+  out.energy_share = options_.method == Method::mp ? out.energy / data.energy : kUndetermined;
+  out.se = {errors[0] / rate,        errors[1] * rate, errors[2] * out.duration_s,
+            errors[3] * rate * rate, errors[4],        errors[5]};
+  const double centre = static_cast<double>(window.begin) + term.atom.centre();
+  out.kept = centre >= window.owns_from && centre < window.owns_to;
+  return out;
+}
+
+SegmentResult SegmentPursuit::run(const Window& window) {
+  SegmentResult out;
+  Segment& segment = out.segment;
+  const Detrended data = detrend(channel_, window, options_.detrend);
+  segment.start_s = channel_.start_s + static_cast<double>(window.begin) / channel_.rate_hz;
+  segment.samples = static_cast<std::size_t>(window.size);
+  segment.missing_samples = data.missing;
+  certificate_ = {options_.precision == Precision::exact ? "f32" : "f64", 0, {}};
+  segment.certificate = certificate_;
+  if ((data.missing && options_.missing == Missing::reject) || data.present() == 0) {
+    segment.stop_reason = StopReason::missing;
+    return out;
+  }
+  segment.mean = data.mean;
+  segment.slope_per_s = data.slope_per_s;
+  segment.energy = data.energy;
+  if (!(data.energy > 0)) {
+    segment.stop_reason = StopReason::silence;
+    return out;
+  }
+  const Range band =
+      options_.band_hz ? *options_.band_hz : Range{options_.grid->frequency_hz.first, options_.grid->frequency_hz.last};
+  segment.in_band_share = core::share_in_band(data.value, band.low / channel_.rate_hz, band.high / channel_.rate_hz);
+
+  std::vector<Term> terms;
+  std::vector<double> left;
+  segment.stop_reason = collect(data, terms, left).value();
+  if (options_.method == Method::joint && !terms.empty()) {
+    const auto again = [&](const std::vector<double>& residual, Term& found) {
+      return find(data, residual, found, false);
+    };
+    pursuit::fit_thoroughly(data.samples(), joint_limits(prepared_.grid), fixed_, again, terms);
+    // The order of the list is by energy; its amplitudes are those of the joint fit.
+    std::stable_sort(terms.begin(), terms.end(), [&](const Term& a, const Term& b) {
+      return energy_of(a, data.samples()) > energy_of(b, data.samples());
+    });
+    pursuit::solve_amplitudes(data.samples(), fixed_, terms, left);
+  }
+  segment.certificate = certificate_;
+  std::vector<double> residual;
+  const double energy = pursuit::residual_of(data.samples(), terms, residual);
+  if (!terms.empty()) {
+    left.back() = energy;
+    segment.energy_left_share = energy / data.energy;
+    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
+  }
+  const auto errors = pursuit::standard_errors(data.samples(), fixed_, options_.method == Method::joint, terms);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    out.atoms.push_back(describe(window, data, terms[i], errors[i]));
+    out.atoms.back().energy_left_share = left[i] / data.energy;
+  }
+  segment.atom_count = out.atoms.size();
+  return out;
+}
+
+GridSummary summarise(const Grid& grid, double rate) {
+  GridSummary out{grid.size, grid.max_loss, {}};
+  for (const atoms::Block& block : grid.blocks)
+    out.scales.push_back({std::exp(block.ln_duration) / rate, block.size()});
+  return out;
+}
+
+// Grids and tables for each length of window that occurs.
+std::map<std::int64_t, Prepared> prepare(const Channel& channel, const Resolved& resolved, core::ThreadPool& pool) {
+  std::map<std::int64_t, Prepared> out;
+  for (const Window& window : resolved.windows) {
+    const auto [at, fresh] = out.try_emplace(window.size);
+    if (!fresh) continue;
+    at->second.grid = pursuit::grid_for(channel, resolved.options, window.size);
+    at->second.searcher = std::make_unique<Searcher>(at->second.grid, resolved.options.precision,
+                                                     resolved.options.phase == Phase::fixed, pool);
+  }
+  return out;
+}
+
+Decomposition decompose_all(std::span<const Channel> channels, const PursuitOptions& options) {
+  Decomposition out;
+  out.program = {version(), "cpu", pursuit::instruction_set()};
+  core::ThreadPool pool(core::thread_count(options.threads));
+  std::vector<Resolved> resolved;
+  Progress progress;
+  for (const Channel& channel : channels) {
+    resolved.push_back(pursuit::resolve(channel, options));
+    progress.segments += resolved.back().windows.size();
+    for (const Window& w : resolved.back().windows)
+      progress.seconds_of_signal += static_cast<double>(w.size) / channel.rate_hz;
+  }
+  std::mutex mutex;
+  const auto tell = [&] {  // with the mutex held
+    if (options.progress && !options.progress(progress))
+      throw Error(ErrorKind::cancelled, "cancelled; nothing was written");
+  };
+  const std::function<void()> poll = [&] {
+    std::lock_guard lock(mutex);
+    tell();
+  };
+  const auto report = [&](const Channel& channel, const Window& window) {
+    std::lock_guard lock(mutex);
+    ++progress.segments_done;
+    progress.seconds_of_signal_done += static_cast<double>(window.size) / channel.rate_hz;
+    tell();
+  };
+
+  std::map<std::int64_t, Prepared> prepared;
+  for (std::size_t c = 0; c < channels.size(); ++c) {
+    const Channel& channel = channels[c];
+    const Resolved& plan = resolved[c];
+    poll();
+    // Channels of one rate and kind share their tables.
+    const bool same = c > 0 && channel.rate_hz == channels[c - 1].rate_hz && channel.kind == channels[c - 1].kind &&
+                      plan.window == resolved[c - 1].window && plan.windows.size() == resolved[c - 1].windows.size() &&
+                      (plan.windows.empty() || plan.windows.back().size == resolved[c - 1].windows.back().size);
+    if (!same) prepared = prepare(channel, plan, pool);
+    const Grid& grid = prepared.at(plan.windows.front().size).grid;
+    if (c == 0) {
+      out.rate_hz = channel.rate_hz;
+      out.options = plan.options;
+      out.options.progress = nullptr;
+      out.grid = summarise(grid, channel.rate_hz);
+    }
+    out.channels.push_back({channel.name, channel.unit, channel.rate_hz, grid.size});
+    if (plan.skipped > 0) {
+      out.warnings.push_back("channel " + channel.name + ": the last " + std::to_string(plan.skipped) +
+                             " samples, less than half a window, are not analysed");
+    }
+
+    std::vector<SegmentResult> results(plan.windows.size());
+    const bool over_windows = plan.windows.size() >= 2 * static_cast<std::size_t>(pool.size());
+    const auto one = [&](std::size_t i, core::ThreadPool* inner) {
+      const Window& window = plan.windows[i];
+      results[i] = SegmentPursuit(channel, plan.options, prepared.at(window.size), inner, poll).run(window);
+      results[i].segment.channel = c;
+      report(channel, window);
+    };
+    if (over_windows) {
+      pool.run(plan.windows.size(), [&](std::size_t i, unsigned) { one(i, nullptr); });
+    } else {
+      for (std::size_t i = 0; i < plan.windows.size(); ++i) one(i, &pool);
+    }
+    std::size_t rejected = 0;
+    for (SegmentResult& result : results) {
+      result.segment.first_atom = out.atoms.size();
+      rejected += result.segment.stop_reason == StopReason::missing;
+      out.atoms.insert(out.atoms.end(), result.atoms.begin(), result.atoms.end());
+      out.segments.push_back(std::move(result.segment));
+    }
+    if (rejected > 0) {
+      out.warnings.push_back("channel " + channel.name + ": " + std::to_string(rejected) + " of " +
+                             std::to_string(results.size()) +
+                             " windows are left out for missing samples; --missing weight uses what is there");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Decomposition decompose(const Channel& channel, const PursuitOptions& options) {
+  return decompose_all(std::span(&channel, 1), options);
+}
+
+Decomposition decompose(const Recording& recording, const PursuitOptions& options) {
+  if (recording.channels.empty())
+    throw Error(ErrorKind::bad_file, recording.name + ": there is no data channel to analyse");
+  Decomposition out = decompose_all(recording.channels, options);
+  out.source = {recording.name, recording.sha256, recording.format, recording.start};
+  return out;
+}
+
+Plan plan(const Channel& channel, const PursuitOptions& options) {
+  const Resolved resolved = pursuit::resolve(channel, options);
+  const Grid grid = pursuit::grid_for(channel, resolved.options, resolved.window, false);
+  const pursuit::SearchCost cost =
+      pursuit::search_cost(grid, resolved.options.precision, resolved.options.phase == Phase::fixed);
+  const unsigned threads = core::thread_count(options.threads);
+  Plan out;
+  out.options = resolved.options;
+  out.grid = summarise(grid, channel.rate_hz);
+  out.samples_per_segment = static_cast<std::uint64_t>(resolved.window);
+  out.segments = resolved.windows.size();
+  out.operations_per_search = cost.operations;
+  out.memory_bytes = cost.table_bytes + threads * cost.scratch_bytes;
+  const double searches = static_cast<double>(out.segments) * static_cast<double>(*resolved.options.stop.atoms) + 1;
+  out.expected_seconds = searches * cost.operations / (pursuit::multiply_add_rate() * threads);
+  return out;
+}
+
+std::vector<DeviceInfo> devices() {
+  return {{"cpu", std::string("instruction set ") + pursuit::instruction_set() + ", " +
+                      pursuit::instruction_set_reason() + "; " + std::to_string(core::thread_count(0)) + " threads"}};
+}
+
+std::string isa_name() { return pursuit::instruction_set(); }
 std::string version() { return ENVOI_VERSION; }
-const char* to_string(StopReason r) {
-  constexpr const char* names[] = {"atoms", "snr", "energy", "noise", "silence", "missing", "exhausted"};
-  return names[static_cast<int>(r)];
+
+const char* to_string(StopReason reason) {
+  constexpr const char* kNames[] = {"atoms", "snr", "energy", "noise", "silence", "missing", "exhausted"};
+  return kNames[static_cast<int>(reason)];
 }
+
 }  // namespace envoi

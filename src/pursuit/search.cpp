@@ -7,9 +7,10 @@
 #include "pursuit/search.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
-#include <mutex>
+#include <tuple>
 
 #include "envoi/error.hpp"
 #include "pursuit/cpu/screen.hpp"
@@ -726,6 +727,21 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
   const double error = *std::max_element(errors.begin(), errors.end()) / scale;
   winner.bound = winner.energy > 0 ? error * std::numbers::sqrt2 / std::sqrt(winner.energy) : 0;
   return winner;
+}
+
+double multiply_add_rate() {
+  const ScreenKernels<float>& kernels = screen_kernels<float>();
+  const auto lanes = static_cast<std::size_t>(kernels.lanes);
+  std::vector<float> panel(4 * kDepth * lanes, 1.0f), table(std::size_t{kDepth} * kChunk, 1.0f),
+      sums(4 * kChunk * lanes);
+  const double operations = 8.0 * kDepth * kChunk * static_cast<double>(lanes);
+  double best = 1e300;
+  for (int i = 0; i < 20; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    kernels.product(panel.data(), table.data(), table.data(), kDepth, kChunk, sums.data());
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return operations / std::max(best, 1e-9);
 }
 
 SearchCost search_cost(const Grid& grid, Precision precision, bool) {
