@@ -13,7 +13,7 @@ namespace envoi::atoms {
 struct Limits {
   std::array<double, kParameters> low{};  // centre in samples, frequency, ln duration, chirp rate
   std::array<double, kParameters> high{};
-  bool ridge = false;  // f - |c| D and f + |c| D stay within low/high of the frequency, and |c| D^2 <= 2
+  bool ridge = false;  // f - |c| D and f + |c| D stay within low/high of the frequency
 };
 
 // Atoms of one chirp rate: frequencies f_begin .. f_end - 1 of the block's axis.

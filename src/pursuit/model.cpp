@@ -276,14 +276,14 @@ std::vector<std::array<Atom, 2>> splits(const Atom& atom) {
 }  // namespace
 
 void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fixed, const FindAtom& search,
-                    std::vector<Term>& terms) {
+                    double noise_gain, std::vector<Term>& terms) {
   constexpr int kMostRounds = 8;
   std::vector<double> residual, left;
   double energy = fit_jointly(samples, limits, phase_fixed, terms);
   double present = static_cast<double>(samples.size);
   if (samples.weight) present = std::accumulate(samples.weight, samples.weight + samples.size, 0.0);
   // A change of one atom must gain more than fitting noise with its parameters would.
-  auto worth = [&](double now) { return now < energy * (1 - 1e-6) && energy - now > 4 * energy / present; };
+  auto worth = [&](double now) { return now < energy * (1 - 1e-6) && energy - now > noise_gain * energy / present; };
   auto keep = [&](std::vector<Term>&& trial, double now) {
     if (!worth(now)) return false;
     terms = std::move(trial);

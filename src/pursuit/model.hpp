@@ -31,10 +31,11 @@ double fit_jointly(const atoms::Samples& samples, const atoms::Limits& limits, b
 
 // The joint fit with ways out of local optima: each atom in turn is taken out, the others refitted, what is left
 // searched again and the whole refitted; neighbours are merged and split anew. Kept where that gains more than noise
-// would, until nothing does. `search` finds and refines the best single atom of a residual.
+// would (noise_gain variances of what is left), until nothing does. `search` finds and refines the best single atom of
+// a residual.
 using FindAtom = std::function<bool(const std::vector<double>& residual, Term& found)>;
 void fit_thoroughly(const atoms::Samples& samples, const atoms::Limits& limits, bool phase_fixed,
-                    const FindAtom& search, std::vector<Term>& terms);
+                    const FindAtom& search, double noise_gain, std::vector<Term>& terms);
 
 // Standard errors of every term, in units of samples: the variance of the noise (residual energy over the degrees of
 // freedom) times the inverse of half the Hessian of the squared residual. `joint`: covariances between terms counted.

@@ -30,6 +30,8 @@ using pursuit::Window;
 // White noise alone gives an alarm at a rate between p/5 and p when this share of a 10% grid's atoms counts as
 // independent trials; measured by `quality/noise` of the benchmarks.
 constexpr double kIndependentShare = 0.5;
+constexpr int kRivals = 8;                // other starts refined beside the winner
+constexpr double kRefitAlarm = 0.01;      // alarm rate that a joint refit must beat to move an atom, squared
 constexpr double kLeastResidual = 1e-32;  // of the segment's energy: where rounding ends a pursuit
 
 // A grid and its tables, for segments of one length.
@@ -142,14 +144,20 @@ atoms::Limits joint_limits(const Grid& grid) {
 class SegmentPursuit {
  public:
   SegmentPursuit(const Channel& channel, const PursuitOptions& options, const Prepared& prepared,
-                 core::ThreadPool* pool)
-      : channel_(channel), options_(options), prepared_(prepared), pool_(pool), fixed_(options.phase == Phase::fixed) {}
+                 core::ThreadPool* pool, const std::function<void()>& poll)
+      : channel_(channel),
+        options_(options),
+        prepared_(prepared),
+        pool_(pool),
+        poll_(poll),
+        fixed_(options.phase == Phase::fixed) {}
 
   SegmentResult run(const Window& window);
 
  private:
   bool find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record);
   std::optional<StopReason> collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left);
+  double trials() const { return std::max(1.0, kIndependentShare * prepared_.grid.effective_atoms); }
   Chirplet describe(const Window& window, const Detrended& data, const Term& term,
                     const pursuit::TermErrors& errors) const;
 
@@ -165,7 +173,9 @@ class SegmentPursuit {
 // The best atom of a residual, refined; false if there is none.
 bool SegmentPursuit::find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record) {
   poll_();
-  const pursuit::Winner winner = prepared_.searcher->best(residual, data.weights(), pool_);
+  // An explicit grid's box belongs to its winner; a promise leaves room for other hills nearly as high.
+  const int rivals = options_.refine && !prepared_.grid.box ? kRivals : 0;
+  const pursuit::Winner winner = prepared_.searcher->best(residual, data.weights(), rivals, pool_);
   if (!(winner.energy > 0)) return false;
   if (record) {
     certificate_.survivors.push_back(winner.survivors);
@@ -175,10 +185,14 @@ bool SegmentPursuit::find(const Detrended& data, const std::vector<double>& resi
   const atoms::Samples samples{residual.data(), data.missing ? data.weight.data() : nullptr,
                                static_cast<std::int64_t>(residual.size())};
   if (options_.refine) {
-    const pursuit::Refined refined =
-        pursuit::refine(samples, found.atom, prepared_.grid.limits_around(found.atom), fixed_);
-    found = {refined.atom, refined.fit.alpha};
-    return refined.fit.energy > 0;
+    pursuit::Refined best = pursuit::refine(samples, found.atom, prepared_.grid.limits_around(found.atom), fixed_);
+    for (const std::uint64_t index : winner.rivals) {
+      const atoms::Atom start = prepared_.grid.at(index);
+      const pursuit::Refined other = pursuit::refine(samples, start, prepared_.grid.limits_around(start), fixed_);
+      if (other.fit.energy > best.fit.energy * (1 + 1e-9)) best = other;
+    }
+    found = {best.atom, best.fit.alpha};
+    return best.fit.energy > 0;
   }
   found.alpha = atoms::fit(atoms::moments<double, 1>(samples, found.atom), fixed_).alpha;
   return true;
@@ -195,8 +209,7 @@ std::optional<StopReason> SegmentPursuit::collect(const Detrended& data, std::ve
     if (!find(data, residual, found, true)) return StopReason::exhausted;
     const double taken = energy_of(found, data.samples());
     if (stop.noise_p) {
-      const double trials = std::max(1.0, kIndependentShare * prepared_.grid.effective_atoms);
-      if (taken <= 2 * energy / data.present() * std::log(trials / *stop.noise_p)) return StopReason::noise;
+      if (taken <= 2 * energy / data.present() * std::log(trials() / *stop.noise_p)) return StopReason::noise;
     }
     terms.push_back(found);
     if (options_.method == Method::omp) pursuit::solve_amplitudes(data.samples(), fixed_, terms, left);
@@ -276,7 +289,8 @@ SegmentResult SegmentPursuit::run(const Window& window) {
     const auto again = [&](const std::vector<double>& residual, Term& found) {
       return find(data, residual, found, false);
     };
-    pursuit::fit_thoroughly(data.samples(), joint_limits(prepared_.grid), fixed_, again, terms);
+    pursuit::fit_thoroughly(data.samples(), joint_limits(prepared_.grid), fixed_, again,
+                            4 * std::log(trials() / kRefitAlarm), terms);
     // The order of the list is by energy; its amplitudes are those of the joint fit.
     std::stable_sort(terms.begin(), terms.end(), [&](const Term& a, const Term& b) {
       return energy_of(a, data.samples()) > energy_of(b, data.samples());

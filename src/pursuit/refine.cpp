@@ -15,9 +15,8 @@ using atoms::kParameters;
 using atoms::Limits;
 
 double chirp_rate_limit(double frequency, double ln_duration, const Limits& limits) {
-  const double d = std::exp(ln_duration);
   const double room = std::min(frequency - limits.low[kFrequency], limits.high[kFrequency] - frequency);
-  return std::min(std::max(0.0, room) / d, 2 / (d * d));
+  return std::max(0.0, room) / std::exp(ln_duration);
 }
 
 Atom clamp(const Atom& atom, const Limits& limits) {
@@ -63,14 +62,9 @@ Basis free_directions(const Atom& atom, const std::array<double, kParameters>& g
     const double sign = atom.chirp_rate < 0 ? -1 : 1;
     if (std::abs(atom.chirp_rate) >= most * (1 - 1e-12) && gradient[kChirpRate] * sign > 0) {
       on_ridge = held[kChirpRate] = true;
-      const double d = std::exp(atom.ln_duration);
-      if (most >= 2 / (d * d)) {
-        ridge[kLnDuration] = -2 * atom.chirp_rate;
-      } else {
-        const bool lower = atom.frequency - limits.low[kFrequency] < limits.high[kFrequency] - atom.frequency;
-        ridge[kFrequency] = (lower ? 1 : -1) * sign / d;
-        ridge[kLnDuration] = -atom.chirp_rate;
-      }
+      const bool lower = atom.frequency - limits.low[kFrequency] < limits.high[kFrequency] - atom.frequency;
+      ridge[kFrequency] = (lower ? 1 : -1) * sign / std::exp(atom.ln_duration);
+      ridge[kLnDuration] = -atom.chirp_rate;
       for (int i = 1; i < kChirpRate; ++i) {  // whether a limit pushes is a matter of the whole direction
         const double along = gradient[i] + ridge[i] * gradient[kChirpRate];
         held[i] = limits.low[i] >= limits.high[i] || (at[i] <= limits.low[i] && along < 0) ||

@@ -17,7 +17,7 @@ Refined refine(const atoms::Samples& samples, const atoms::Atom& start, const at
 // The nearest atom within the limits, parameter by parameter; the chirp rate last, by the ridge.
 atoms::Atom clamp(const atoms::Atom& atom, const atoms::Limits& limits);
 
-// Largest |c| that keeps the ridge of an atom in the band and |c| D^2 <= 2.
+// Largest |c| that keeps the ridge of an atom, f - |c| D to f + |c| D, in the band.
 double chirp_rate_limit(double frequency, double ln_duration, const atoms::Limits& limits);
 
 }  // namespace envoi::pursuit

@@ -571,7 +571,8 @@ Searcher::Searcher(const Grid& grid, Precision precision, bool phase_fixed, core
 
 Searcher::~Searcher() = default;
 
-Winner Searcher::best(std::span<const double> residual, std::span<const double> weight, core::ThreadPool* pool) const {
+Winner Searcher::best(std::span<const double> residual, std::span<const double> weight, int most_rivals,
+                      core::ThreadPool* pool) const {
   double largest = 0;
   for (const double x : residual) {
     if (!std::isfinite(x))
@@ -581,11 +582,12 @@ Winner Searcher::best(std::span<const double> residual, std::span<const double> 
   if (largest == 0 || grid_.size == 0) return {};
   const Samples samples{residual.data(), weight.empty() ? nullptr : weight.data(),
                         static_cast<std::int64_t>(residual.size())};
-  return f32_ ? best_of(*f32_, samples, largest, pool) : best_of(*f64_, samples, largest, pool);
+  return f32_ ? best_of(*f32_, samples, largest, most_rivals, pool)
+              : best_of(*f64_, samples, largest, most_rivals, pool);
 }
 
 template <class T>
-Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double largest,
+Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double largest, int most_rivals,
                          core::ThreadPool* pool) const {
   const int lanes = tables.lanes();
   const bool weighted = samples.weight != nullptr;
@@ -674,11 +676,8 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
   double best_energy = 0;
   Scratch<T>& s = scratch[0];
   std::vector<std::pair<T, std::uint64_t>> found;
-  auto could_win = [&](T bound) { return static_cast<double>(bound) * unscale >= best_energy * (1 - kTie); };
-  while (!order.empty() && could_win(order.front().bound)) {
-    std::pop_heap(order.begin(), order.end(), [&](const Ref& a, const Ref& b) { return before(b, a); });
-    const Ref ref = order.back();
-    order.pop_back();
+  // The atoms of an item with a bound of at least `least`, the largest first.
+  auto open_item = [&](const Ref& ref, double least) {
     const Task& task = tasks[ref.task];
     const Block& block = grid_.blocks[task.block];
     const BlockPlan& plan = tables.plans[task.block];
@@ -690,28 +689,47 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
     found.clear();
     for (int sign = 0; sign < 2; ++sign) {
       for (int f = item.begin[sign]; f < item.end[sign]; ++f) {
+        const T* bounds = s.bounds.data() + (f * 2 + sign) * lanes;
         for (int lane = 0; lane < lanes; ++lane) {
-          const T bound = s.bounds[(static_cast<std::size_t>(f) * 2 + static_cast<std::size_t>(sign)) *
-                                       static_cast<std::size_t>(lanes) +
-                                   static_cast<std::size_t>(lane)];
           const std::int64_t centre = static_cast<std::int64_t>(task.tile) * lanes + lane;
-          if (bound <= 0 || centre >= block.centres || !could_win(bound)) continue;
+          if (bounds[lane] <= 0 || centre >= block.centres || static_cast<double>(bounds[lane]) * unscale < least)
+            continue;
           const atoms::ChirpRow& row = block.rows[static_cast<std::size_t>(plan.pairs[ref.pair].row[sign])];
           const std::int64_t frequency = static_cast<std::int64_t>(task.chunk) * kChunk + f;
-          found.emplace_back(bound, block.first + static_cast<std::uint64_t>(centre * block.atoms_per_centre +
-                                                                             row.first + frequency - row.f_begin));
+          found.emplace_back(bounds[lane],
+                             block.first + static_cast<std::uint64_t>(centre * block.atoms_per_centre + row.first +
+                                                                      frequency - row.f_begin));
         }
       }
     }
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
-    for (const auto& [bound, index] : found) {
-      if (!could_win(bound)) break;
-      const double energy = atoms::energy(samples, grid_.at(index), phase_fixed_);
-      scored.push_back({index, energy});
-      best_energy = std::max(best_energy, energy);
+  };
+  auto needed = [&] { return best_energy * (1 - kTie); };
+  const auto behind = [&](const Ref& a, const Ref& b) { return before(b, a); };
+  std::vector<Ref> rival_rows;  // the largest item of each duration and |c| but the winner's
+  while (!order.empty()) {
+    const Ref ref = order.front();
+    const bool could_win = static_cast<double>(ref.bound) * unscale >= needed();
+    const bool could_rival = static_cast<int>(rival_rows.size()) < most_rivals &&
+                             static_cast<double>(ref.bound) * unscale >= (1 - grid_.max_loss) * best_energy;
+    if (!could_win && !could_rival) break;
+    std::pop_heap(order.begin(), order.end(), behind);
+    order.pop_back();
+    if (could_win) {
+      open_item(ref, needed());
+      for (const auto& [bound, index] : found) {
+        if (static_cast<double>(bound) * unscale < needed()) break;
+        const double energy = atoms::energy(samples, grid_.at(index), phase_fixed_);
+        scored.push_back({index, energy});
+        best_energy = std::max(best_energy, energy);
+      }
     }
+    const bool seen = std::any_of(rival_rows.begin(), rival_rows.end(), [&](const Ref& r) {
+      return tasks[r.task].block == tasks[ref.task].block && r.pair == ref.pair;
+    });
+    if (!seen && most_rivals > 0) rival_rows.push_back(ref);
   }
 
   Winner winner;
@@ -724,6 +742,10 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
   }
   if (scored.empty()) return {};
   winner.survivors = scored.size();
+  for (const Ref& ref : rival_rows) {
+    open_item(ref, 0);
+    if (!found.empty() && found.front().second != winner.index) winner.rivals.push_back(found.front().second);
+  }
   const double error = *std::max_element(errors.begin(), errors.end()) / scale;
   winner.bound = winner.energy > 0 ? error * std::numbers::sqrt2 / std::sqrt(winner.energy) : 0;
   return winner;

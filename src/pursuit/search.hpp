@@ -18,6 +18,9 @@ struct Winner {
   double energy = 0;            // fp64, unit of the signal squared
   std::uint64_t survivors = 0;  // candidates re-scored in fp64
   double bound = 0;             // proven error of the screen's sqrt(energy), over the winner's
+  // The best atoms at other durations and |chirp rates| that keep at least 1 - max_loss of the winner's energy, the
+  // largest first: starts from which refinement may climb higher.
+  std::vector<std::uint64_t> rivals;
 };
 
 struct SearchCost {
@@ -32,11 +35,9 @@ double multiply_add_rate();
 SearchCost search_cost(const atoms::Grid& grid, Precision precision, bool phase_fixed);
 
 // Tables of one grid. After construction it is read-only: best() may be called from several threads, each with a
-// workspace (and pool) of its own.
+// pool of its own or none.
 class Searcher {
  public:
-  class Workspace;
-
   Searcher(const atoms::Grid& grid, Precision precision, bool phase_fixed, core::ThreadPool& pool);
   ~Searcher();
   Searcher(const Searcher&) = delete;
@@ -44,7 +45,8 @@ class Searcher {
 
   // `weight` empty, or 0/1 a sample. A residual of zeros gives energy 0. The pool may be null: this thread alone.
   // Same bits for any pool. Throws Error (numerical) for samples that are not finite.
-  Winner best(std::span<const double> residual, std::span<const double> weight, core::ThreadPool* pool) const;
+  Winner best(std::span<const double> residual, std::span<const double> weight, int most_rivals,
+              core::ThreadPool* pool) const;
 
   const atoms::Grid& grid() const { return grid_; }
 
@@ -55,7 +57,8 @@ class Searcher {
   template <class T>
   struct Tables;
   template <class T>
-  Winner best_of(const Tables<T>& tables, const atoms::Samples& samples, double largest, core::ThreadPool* pool) const;
+  Winner best_of(const Tables<T>& tables, const atoms::Samples& samples, double largest, int most_rivals,
+                 core::ThreadPool* pool) const;
 
   const atoms::Grid& grid_;
   bool phase_fixed_;
