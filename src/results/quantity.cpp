@@ -20,6 +20,7 @@ Prefix prefix_for(double magnitude, std::string_view unit) {
   const Prefix none{1, ""};
   if (std::find(std::begin(kPrefixable), std::end(kPrefixable), unit) == std::end(kPrefixable)) return none;
   if (!(magnitude > 0) || !std::isfinite(magnitude)) return none;
+  if (magnitude < 1 && unit.starts_with("Hz")) return none;
   for (const Prefix& prefix : kPrefixes)
     if (magnitude >= prefix.factor * 0.9995) return prefix;
   return magnitude < 1e-15 ? none : kPrefixes[8];
@@ -62,6 +63,14 @@ std::string quantity(double value, std::string_view unit, int digits) {
   if (!std::isfinite(value)) return "-";
   const Prefix prefix = prefix_for(std::abs(value), unit);
   return rounded(value / prefix.factor, digits) + shown_unit(unit, prefix.sign);
+}
+
+std::string plain_quantity(double value, std::string_view unit) {
+  if (!std::isfinite(value)) return "-";
+  const Prefix prefix = prefix_for(std::abs(value), unit);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.6g", value / prefix.factor);
+  return text + shown_unit(unit, prefix.sign);
 }
 
 std::string quantity_with_error(double value, double error, std::string_view unit, int digits) {

@@ -10,10 +10,13 @@ namespace envoi::results {
 std::string rounded(double value, int digits);
 
 // Value and unit with the prefix that leaves 1 to 1000 before the point. Units that already carry a prefix (uV), and
-// unknown ones, keep theirs; "u" is shown as "µ".
+// unknown ones, keep theirs; "u" is shown as "µ". Hz and Hz/s take no prefix below one ("0.625 Hz").
 std::string quantity(double value, std::string_view unit, int digits);
 
-// The same with its standard error: "12.40 ±0.05 Hz", both in one prefix, both to the second digit of the error.
+// As given by a person: up to six digits, no zeros at the end: "0.5 Hz", "142.857 kHz".
+std::string plain_quantity(double value, std::string_view unit);
+
+// quantity() with its standard error: "12.40 ±0.05 Hz", both in one prefix, both to the second digit of the error.
 // Without an error (NaN): as above.
 std::string quantity_with_error(double value, double error, std::string_view unit, int digits);
 

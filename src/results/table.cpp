@@ -12,6 +12,7 @@ namespace envoi {
 namespace {
 
 using results::display_width;
+using results::plain_quantity;
 using results::quantity;
 using results::quantity_with_error;
 
@@ -66,8 +67,8 @@ Row atom_row(const Chirplet& a, std::size_t order, const AnalysedChannel& channe
 std::string segment_line(const Decomposition& result, const Segment& s) {
   const AnalysedChannel& channel = result.channels.at(s.channel);
   const double end_s = s.start_s + static_cast<double>(s.samples) / channel.rate_hz;
-  std::string line = signal::printable(channel.name, 60) + "  " + time_text(s.start_s, channel.rate_hz) + " to " +
-                     time_text(end_s, channel.rate_hz) + " s";
+  std::string line = "channel " + signal::printable(channel.name, 60) + ", " + time_text(s.start_s, channel.rate_hz) +
+                     " to " + time_text(end_s, channel.rate_hz) + " s";
   if (s.stop_reason == StopReason::missing)
     return line + ": left out, " + std::to_string(s.missing_samples) + " samples missing";
   if (s.stop_reason == StopReason::silence && s.atom_count == 0) return line + ": silence";
@@ -82,7 +83,7 @@ std::string segment_line(const Decomposition& result, const Segment& s) {
 }
 
 std::string range_text(const Range& range, std::string_view unit) {
-  return quantity(range.low, unit, 3) + " to " + quantity(range.high, unit, 3);
+  return plain_quantity(range.low, unit) + " to " + plain_quantity(range.high, unit);
 }
 
 std::string head(const Decomposition& result) {
@@ -93,13 +94,14 @@ std::string head(const Decomposition& result) {
   text += '\n';
   for (std::size_t i = 0; i < std::min<std::size_t>(result.channels.size(), 8); ++i) {
     const AnalysedChannel& channel = result.channels[i];
-    text += (i == 0 ? "" : ", ") + signal::printable(channel.name, 60) + " " + quantity(channel.rate_hz, "Hz", 6);
+    text += (i == 0 ? "channel " : ", ") + signal::printable(channel.name, 60) + " at " +
+            plain_quantity(channel.rate_hz, "Hz");
   }
   if (result.channels.size() > 8) text += ", ... (" + std::to_string(result.channels.size()) + " channels)";
   text += '\n';
   text += "method " + std::string(results::name_of(results::kMethods, o.method));
-  text += o.whole || !o.window_s ? "  window: whole" : "  window " + quantity(*o.window_s, "s", 4);
-  if (o.hop_s && o.window_s && *o.hop_s != *o.window_s) text += ", hop " + quantity(*o.hop_s, "s", 4);
+  text += o.whole || !o.window_s ? "  window: whole" : "  window " + plain_quantity(*o.window_s, "s");
+  if (o.hop_s && o.window_s && *o.hop_s != *o.window_s) text += ", hop " + plain_quantity(*o.hop_s, "s");
   if (o.band_hz) text += "  band " + range_text(*o.band_hz, "Hz");
   if (o.durations_s) text += "  durations " + range_text(*o.durations_s, "s");
   return text + "\n";

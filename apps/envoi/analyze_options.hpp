@@ -1,0 +1,40 @@
+// The options of `analyze` that bear on the result: as typed, and as what the library takes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "envoi/options.hpp"
+
+namespace envoi::command {
+
+// As typed; unset where the line says nothing, so that --like can fill in.
+struct AnalyzeArguments {
+  std::optional<std::string> format, rate, column, time_column, from, to;
+  std::vector<std::string> channels;
+  std::optional<std::string> detrend, missing;
+  std::optional<std::string> band, durations, chirp_rates, max_loss, grid, phase;
+  bool gabor = false;
+  std::optional<std::string> atoms, snr, energy_left, noise;
+  std::optional<std::string> method;
+  bool no_refine = false;
+  std::optional<std::string> window, hop;
+  std::optional<std::string> threads, device, precision;
+  bool force = false;
+  std::optional<std::string> like;
+
+  void declare(CLI::App& command);
+};
+
+struct AnalyzeOptions {
+  ReadOptions input;
+  PursuitOptions pursuit;
+};
+
+// Reads the file of --like, if any, then lays the options of the line over it.
+// Throws Error (bad_argument that names the option; bad_file: --like).
+AnalyzeOptions resolve(const AnalyzeArguments& arguments);
+
+}  // namespace envoi::command

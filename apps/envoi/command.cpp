@@ -1,0 +1,120 @@
+// Messages, exit codes, the terminal and signals.
+#include "command.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "core/atomic_file.hpp"
+
+namespace envoi::command {
+namespace {
+
+bool standard_output_abandoned() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::bad_argument:
+      return kUsage;
+    case ErrorKind::bad_file:
+    case ErrorKind::numerical:
+    case ErrorKind::out_of_memory:
+      return kInput;
+    case ErrorKind::no_device:
+      return kDevice;
+    case ErrorKind::cancelled:
+      return kInterrupted;
+  }
+  return kFault;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  return text;
+}
+
+void say(const std::string& line) {
+  const std::string text = one_line(line) + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+void warn(const std::string& what) { say("envoi: warning: " + what); }
+
+int report_current_exception(const std::string& file) {
+  const auto complain = [&](const std::string& what) {
+    const std::string base = file.substr(file.rfind('/') + 1);
+    const bool named = file.empty() || what.rfind(file, 0) == 0 || what.rfind(base, 0) == 0 ||
+                       (file == "-" && what.rfind("standard input", 0) == 0);
+    say("envoi: " + (named ? "" : (file == "-" ? "standard input" : file) + ": ") + what);
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::bad_file && standard_output_abandoned()) return kFault;
+    complain(error.what());
+    return exit_code(error.kind());
+  } catch (const std::bad_alloc&) {
+    complain("not enough memory for this job; use shorter windows or fewer channels");
+    return kInput;
+  } catch (const std::exception& error) {
+    complain(std::string("internal fault: ") + error.what());
+    return kFault;
+  }
+}
+
+void usage_error(const std::string& what) { throw Error(ErrorKind::bad_argument, what); }
+
+void print(const std::string& text) {
+  core::AtomicFile out("-");
+  out.write(text);
+  out.commit();
+}
+
+bool standard_error_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+
+int standard_output_columns() {
+  if (const char* columns = std::getenv("COLUMNS")) {
+    const int wanted = std::atoi(columns);
+    if (wanted > 0) return wanted;
+  }
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return ::isatty(STDOUT_FILENO) == 1 ? 80 : 160;
+}
+
+void watch_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) sigaddset(&watched, number);  // nohup means it
+  }
+  ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+  std::thread([watched] {
+    int number = 0;
+    while (::sigwait(&watched, &number) != 0) continue;
+    core::abandon_temporaries();
+    const char message[] = "\nenvoi: interrupted; outputs not yet complete were left as they were\n";
+    const char* from = standard_error_is_terminal() ? message : message + 1;
+    const ssize_t written = ::write(STDERR_FILENO, from, sizeof message - 1 - static_cast<std::size_t>(from - message));
+    (void)written;
+    ::_exit(kInterrupted);
+  }).detach();
+}
+
+}  // namespace envoi::command

@@ -1,0 +1,4 @@
+// The commit the command was built from.
+#pragma once
+
+extern const char* const kCommit;

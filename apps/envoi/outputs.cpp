@@ -1,0 +1,90 @@
+// Names of outputs, checked early; TSV of several inputs in one file.
+#include "outputs.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "command.hpp"
+#include "core/atomic_file.hpp"
+#include "envoi/results.hpp"
+
+namespace envoi::command {
+namespace {
+
+constexpr std::string_view kName = "{name}";
+
+// File name without folder and ending.
+std::string stem(const std::string& path) {
+  if (path == "-") return "stdin";
+  const std::string base = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = base.rfind('.');
+  return dot == std::string::npos || dot == 0 ? base : base.substr(0, dot);
+}
+
+std::string expand(std::string pattern, const std::string& input) {
+  if (pattern.ends_with('/')) pattern += "{name}.json";
+  for (std::size_t at; (at = pattern.find(kName)) != std::string::npos;)
+    pattern = pattern.substr(0, at) + stem(input) + pattern.substr(at + kName.size());
+  return pattern;
+}
+
+void require_known_ending(const std::string& path) {
+  if (path == "-" || path.ends_with(".json") || path.ends_with(".ndjson") || path.ends_with(".tsv")) return;
+  usage_error(path + ": results are written as .json, .ndjson or .tsv; the ending chooses");
+}
+
+}  // namespace
+
+void require_different(const std::string& output, const std::string& input) {
+  std::error_code ignored;
+  if (output != "-" && input != "-" && std::filesystem::is_regular_file(input, ignored) &&
+      std::filesystem::equivalent(output, input, ignored))
+    usage_error(output + ": is an input; it would be overwritten");
+}
+
+bool Outputs::collects(const std::string& pattern) const {
+  return several_ && pattern.ends_with(".tsv") && pattern.find(kName) == std::string::npos;
+}
+
+Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs)
+    : patterns_(std::move(patterns)), several_(inputs.size() > 1) {
+  std::set<std::string> taken;
+  for (const std::string& pattern : patterns_) {
+    const bool one_for_all = collects(pattern) || !several_;
+    if (!one_for_all && !pattern.ends_with('/') && pattern.find(kName) == std::string::npos)
+      usage_error(pattern + ": one file for " + std::to_string(inputs.size()) +
+                  " inputs; put {name} into it, or give a folder with a / at its end, or a .tsv, which holds them all");
+    for (const std::string& input : inputs) {
+      const std::string path = expand(pattern, input);
+      require_known_ending(path);
+      for (const std::string& other : inputs) require_different(path, other);
+      if (!taken.insert(path).second)
+        usage_error(path + ": is the output of two inputs, or given twice; name them apart");
+      core::AtomicFile::check(path);
+      if (collects(pattern)) break;
+    }
+  }
+}
+
+void Outputs::write(const std::string& input, const Decomposition& result) {
+  for (const std::string& pattern : patterns_) {
+    if (!collects(pattern)) {
+      write_result(expand(pattern, input), result);
+      continue;
+    }
+    std::string& text = collected_[pattern];
+    const std::string more = to_tsv(result);
+    text += text.empty() ? more : more.substr(more.find('\n') + 1);
+  }
+}
+
+void Outputs::finish() {
+  for (const auto& [path, text] : collected_) {
+    core::AtomicFile file(path);
+    file.write(text);
+    file.commit();
+  }
+}
+
+}  // namespace envoi::command
