@@ -163,6 +163,7 @@ struct Searcher::Tables {
   // [block][tile][chunk][pair] -> offset; interior tiles share the tables of tile `tiles`.
   std::vector<std::vector<std::vector<T>>> kappa;  // [block][tile or interior][...]
   bool kappa_kept = false;
+  double bound_factor = 1;  // other than 1 in tests alone
 
   Tables(const Grid& g, bool fixed, core::ThreadPool& pool);
 
@@ -188,12 +189,12 @@ struct Searcher::Tables {
   }
 
   bool tile_is_interior(std::size_t b, int tile) const;
-  Tile<T> load(std::size_t b, int tile, const Samples& samples, double scale, double bound_factor, Scratch<T>& s) const;
+  Tile<T> load(std::size_t b, int tile, const Samples& samples, double scale, Scratch<T>& s) const;
   void panel(std::size_t b, std::size_t pair, const Tile<T>& tile, bool for_kappa, Scratch<T>& s) const;
   const FrequencyTable<T>& frequency_table(std::size_t b, int chunk, Scratch<T>& s) const;
   void make_kappa(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s, T* out) const;
   ItemScores<T> item(std::size_t b, int tile_index, int chunk, std::size_t pair, const Tile<T>& tile, bool weighted,
-                     const FrequencyTable<T>& table, Scratch<T>& s) const;
+                     double root_energy, const FrequencyTable<T>& table, Scratch<T>& s) const;
   void rotate(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, T* sums, T* kappa_sums, int count) const;
   void load_kappa_window(std::size_t b, const Tile<T>& tile, const Samples& samples, Scratch<T>& s) const;
 };
@@ -213,7 +214,7 @@ bool Searcher::Tables<T>::tile_is_interior(std::size_t b, int tile) const {
 // folding waits for the chirp.
 template <class T>
 Tile<T> Searcher::Tables<T>::load(std::size_t b, int tile_index, const Samples& samples, double scale,
-                                  double bound_factor, Scratch<T>& s) const {
+                                  Scratch<T>& s) const {
   const Block& block = grid.blocks[b];
   const BlockPlan& plan = plans[b];
   const int n_lanes = lanes(), depth = plan.depth;
@@ -482,7 +483,7 @@ Searcher::Tables<T>::Tables(const Grid& g, bool fixed, core::ThreadPool& pool) :
     const BlockPlan& plan = plans[task.block];
     std::vector<T>& out = kappa[task.block][static_cast<std::size_t>(task.tile)];
     out.resize(kappa_tile(task.block));
-    const Tile<T> tile = load(task.block, task.of_tile, flat, 1, 1, s);
+    const Tile<T> tile = load(task.block, task.of_tile, flat, 1, s);
     load_kappa_window(task.block, tile, flat, s);
     for (int chunk = 0; chunk < plan.chunks; ++chunk) {
       s.doubled.make(grid.blocks[task.block], chunk, plan.chunk_size(grid.blocks[task.block], chunk), plan.depth, 2);
@@ -521,7 +522,8 @@ void Searcher::Tables<T>::rotate(std::size_t b, int chunk, std::size_t pair, con
 // Sums of one item, ready for its ending. With s.doubled and the kappa window loaded where kappa is not kept.
 template <class T>
 ItemScores<T> Searcher::Tables<T>::item(std::size_t b, int tile_index, int chunk, std::size_t pair, const Tile<T>& tile,
-                                        bool weighted, const FrequencyTable<T>& table, Scratch<T>& s) const {
+                                        bool weighted, double root_energy, const FrequencyTable<T>& table,
+                                        Scratch<T>& s) const {
   const Block& block = grid.blocks[b];
   const BlockPlan& plan = plans[b];
   ItemScores<T> out;
@@ -555,7 +557,11 @@ ItemScores<T> Searcher::Tables<T>::item(std::size_t b, int tile_index, int chunk
   out.sums = s.sums.data();
   out.inverse_norm = tile.inverse_norm;
   out.error2 = tile.error2;
-  out.kappa_error = static_cast<T>(1.5 * gamma(plan.depth));
+  out.kappa_error = static_cast<T>(1.5 * gamma(plan.depth) * bound_factor);
+  // Near the best split of the bound for the energies that matter, and room for the ending's own roundings.
+  const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
+  out.eta =
+      static_cast<T>(std::max(3 * std::numbers::sqrt2 * tile.largest_error / root_energy, 16 * unit * bound_factor));
   out.phase_fixed = phase_fixed;
   return out;
 }
@@ -570,6 +576,11 @@ Searcher::Searcher(const Grid& grid, Precision precision, bool phase_fixed, core
 }
 
 Searcher::~Searcher() = default;
+
+void Searcher::scale_bound_for_test(double factor) {
+  if (f32_) f32_->bound_factor = factor;
+  if (f64_) f64_->bound_factor = factor;
+}
 
 Winner Searcher::best(std::span<const double> residual, std::span<const double> weight, int most_rivals,
                       core::ThreadPool* pool) const {
@@ -595,6 +606,9 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
   int exponent = 0;
   std::frexp(largest, &exponent);
   const double scale = std::ldexp(1.0, -exponent);
+  double root_energy = 0;
+  for (std::int64_t n = 0; n < samples.size; ++n) root_energy += samples.value[n] * scale * (samples.value[n] * scale);
+  root_energy = std::sqrt(root_energy);
 
   // First pass: the largest bound of every item.
   struct Task {
@@ -620,7 +634,7 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
            pair;
   };
   auto prepare = [&](const Task& task, Scratch<T>& s) {
-    Tile<T> tile = tables.load(task.block, task.tile, samples, scale, bound_factor_, s);
+    Tile<T> tile = tables.load(task.block, task.tile, samples, scale, s);
     if (!tables.kappa_kept || weighted) {
       tables.load_kappa_window(task.block, tile, samples, s);
       s.doubled.make(grid_.blocks[task.block], task.chunk,
@@ -636,7 +650,8 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
     errors[i] = tile.largest_error;
     const FrequencyTable<T>& table = tables.frequency_table(task.block, task.chunk, s);
     for (std::size_t p = 0; p < tables.plans[task.block].pairs.size(); ++p) {
-      const ItemScores<T> item = tables.item(task.block, task.tile, task.chunk, p, tile, weighted, table, s);
+      const ItemScores<T> item =
+          tables.item(task.block, task.tile, task.chunk, p, tile, weighted, root_energy, table, s);
       if (item.sums) item_bound[item_index(task, p)] = tables.kernels.largest(item);
     }
   };
@@ -683,7 +698,8 @@ Winner Searcher::best_of(const Tables<T>& tables, const Samples& samples, double
     const BlockPlan& plan = tables.plans[task.block];
     const Tile<T> tile = prepare(task, s);
     const FrequencyTable<T>& table = tables.frequency_table(task.block, task.chunk, s);
-    const ItemScores<T> item = tables.item(task.block, task.tile, task.chunk, ref.pair, tile, weighted, table, s);
+    const ItemScores<T> item =
+        tables.item(task.block, task.tile, task.chunk, ref.pair, tile, weighted, root_energy, table, s);
     s.bounds.resize(static_cast<std::size_t>(kChunk) * 2 * static_cast<std::size_t>(lanes));
     tables.kernels.bounds(item, s.bounds.data());
     found.clear();

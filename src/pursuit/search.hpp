@@ -51,7 +51,7 @@ class Searcher {
   const atoms::Grid& grid() const { return grid_; }
 
   // For tests of the certificate: multiplies the proven bound.
-  void scale_bound_for_test(double factor) { bound_factor_ = factor; }
+  void scale_bound_for_test(double factor);
 
  private:
   template <class T>
@@ -62,7 +62,6 @@ class Searcher {
 
   const atoms::Grid& grid_;
   bool phase_fixed_;
-  double bound_factor_ = 1;
   std::unique_ptr<Tables<float>> f32_;
   std::unique_ptr<Tables<double>> f64_;
 };

@@ -106,8 +106,7 @@ HWY_INLINE hn::Vec<Tag<T>> Bound(const ItemScores<T>& item, int f, int sign) {
   const auto kr = hn::LoadU(d, kappa), ki = hn::LoadU(d, kappa + lanes);
   const auto inverse_norm = hn::LoadU(d, item.inverse_norm), error2 = hn::LoadU(d, item.error2);
   const auto one = hn::Set(d, T(1)), two = hn::Set(d, T(2)), slack = hn::Set(d, item.kappa_error);
-  constexpr T kEta = sizeof(T) == 4 ? T(1.0 / 4096) : T(1.0 / (1 << 24));
-  const auto grow = hn::Set(d, 1 + kEta), spread = hn::Mul(error2, hn::Set(d, 1 + 1 / kEta));
+  const auto grow = hn::Set(d, 1 + item.eta), spread = hn::Mul(error2, hn::Set(d, 1 + 1 / item.eta));
   if (item.phase_fixed) {
     const auto norm = hn::Sub(hn::Add(one, kr), slack);
     const auto value = hn::Mul(hn::Mul(two, inverse_norm), hn::MulAdd(hn::Mul(re, re), grow, spread));

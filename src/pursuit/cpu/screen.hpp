@@ -20,6 +20,7 @@ struct ItemScores {
   const T* inverse_norm = nullptr;  // 1 / sum |g|^2; 0 for a lane that is not there
   const T* error2 = nullptr;        // squared bound on the error of a sum
   T kappa_error = 0;
+  T eta = 0;  // splits the bound: any value is sound, the best is about the relative error of sqrt(energy)
   bool phase_fixed = false;
   int frequencies = 0;
   int begin[2] = {0, 0};  // frequencies of the chunk that +c and -c have
