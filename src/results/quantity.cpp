@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 
 namespace envoi::results {
 namespace {
@@ -50,12 +52,10 @@ int order(double value) { return value == 0 ? 0 : static_cast<int>(std::floor(st
 
 std::string rounded(double value, int digits) {
   if (!std::isfinite(value)) return "-";
-  const int top = order(value);
-  if (value != 0 && (top < -5 || top > 8)) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    return text;
-  }
+  char scientific[64];
+  std::snprintf(scientific, sizeof scientific, "%.*e", digits - 1, value);
+  const int top = std::atoi(std::strchr(scientific, 'e') + 1);  // after rounding: 0.9996 begins with a 1
+  if (value != 0 && (top < -5 || top > 8)) return scientific;
   return fixed(value, std::clamp(digits - 1 - top, 0, 12));
 }
 
