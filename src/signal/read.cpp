@@ -1,0 +1,144 @@
+// envoi::read: finds the format by content and ending, and hands the bytes to its reader.
+#include <algorithm>
+#include <array>
+#include <new>
+#include <stdexcept>
+
+#include "bytes.hpp"
+#include "envoi/error.hpp"
+#include "readers.hpp"
+#include "shared.hpp"
+
+namespace envoi::signal {
+namespace {
+
+struct Sign {
+  std::string_view magic;
+  std::string_view format;  // of ours, or empty
+  std::string_view advice;  // for files that are known and not read
+};
+
+constexpr std::array kSigns = {
+    Sign{"\x93NUMPY", "npy", ""},
+    Sign{"RIFF", "audio", ""},
+    Sign{"RF64", "audio", ""},
+    Sign{"fLaC", "audio", ""},
+    Sign{"OggS", "audio", ""},
+    Sign{"FORM", "audio", ""},
+    Sign{".snd", "audio", ""},
+    Sign{"caff", "audio", ""},
+    Sign{"ID3", "audio", ""},
+    Sign{"\xFF"
+         "BIOSEMI",
+         "edf", ""},
+    Sign{"0       ", "edf", ""},
+    Sign{"\x89HDF", "", "an HDF5 file; write the data set as .npy first"},
+    Sign{"XDF:", "", "an XDF file, which is not read yet; convert it to EDF first"},
+    Sign{"Brain Vision", "", "a BrainVision header, which is not read yet; convert the set to EDF first"},
+    Sign{"BrainVision", "", "a BrainVision header, which is not read yet; convert the set to EDF first"},
+    Sign{"MATLAB 5.0", "", "a MATLAB file; write the array as .npy or text first"},
+    Sign{"SQLite format 3", "", "an SQLite database, not a recording"},
+    Sign{"\x1F\x8B", "", "compressed with gzip; unpack it first"},
+    Sign{"BZh", "", "compressed with bzip2; unpack it first"},
+    Sign{"\xFD"
+         "7zXZ",
+         "", "compressed with xz; unpack it first"},
+    Sign{"\x28\xB5\x2F\xFD", "", "compressed with zstd; unpack it first"},
+    Sign{"PK\x03\x04", "", "a zip archive (.npz, .xlsx, ...); unpack it or write the data as .npy or text first"},
+    Sign{"{", "", "JSON, not a recording; a result of envoi is read by envoi reconstruct"},
+    Sign{"%PDF", "", "a PDF document, not a recording"},
+};
+
+struct Ending {
+  std::string_view ending;
+  std::string_view format;
+};
+
+constexpr std::array kEndings = {
+    Ending{".f32", "f32"},    Ending{".f64", "f64"},    Ending{".edf", "edf"},    Ending{".bdf", "edf"},
+    Ending{".npy", "npy"},    Ending{".wav", "audio"},  Ending{".flac", "audio"}, Ending{".ogg", "audio"},
+    Ending{".oga", "audio"},  Ending{".opus", "audio"}, Ending{".mp3", "audio"},  Ending{".aif", "audio"},
+    Ending{".aiff", "audio"}, Ending{".au", "audio"},   Ending{".caf", "audio"},  Ending{".w64", "audio"},
+    Ending{".txt", "text"},   Ending{".csv", "text"},   Ending{".tsv", "text"},   Ending{".dat", "text"},
+};
+
+struct Name {
+  std::string_view given;
+  std::string_view format;
+};
+
+constexpr std::array kNames = {
+    Name{"edf", "edf"},    Name{"edf+", "edf"},    Name{"bdf", "edf"},   Name{"bdf+", "edf"}, Name{"wav", "audio"},
+    Name{"flac", "audio"}, Name{"audio", "audio"}, Name{"text", "text"}, Name{"txt", "text"}, Name{"csv", "text"},
+    Name{"tsv", "text"},   Name{"npy", "npy"},     Name{"f32", "f32"},   Name{"f64", "f64"},
+};
+
+std::string_view format_of(const Input& input, const ReadOptions& options) {
+  if (!options.format.empty()) {
+    const auto same = [&](const Name& name) { return name.given == options.format; };
+    const auto known = std::find_if(kNames.begin(), kNames.end(), same);
+    if (known != kNames.end()) return known->format;
+    bad_argument(input.name, "no format '" + printable(options.format) +
+                                 "'; there are: edf, bdf, wav, flac, audio, text, npy, f32, f64");
+  }
+  const std::string name = lower_case(input.name);
+  std::string_view by_ending;
+  for (const Ending& ending : kEndings) {
+    if (name.ends_with(ending.ending)) by_ending = ending.format;
+  }
+  // Raw samples may begin with any bytes at all, so nothing but their ending counts.
+  if (by_ending == "f32" || by_ending == "f64") return by_ending;
+  for (const Sign& sign : kSigns) {
+    if (!input.bytes.starts_with(sign.magic)) continue;
+    // A column of zeros begins like an EDF header; a header goes on without a line end.
+    const bool short_line = input.bytes.substr(0, 80).find_first_of("\r\n") != std::string_view::npos;
+    if (sign.magic == "0       " && (by_ending == "text" || short_line)) continue;
+    if (sign.format.empty()) bad_file(input.name, "is " + std::string(sign.advice));
+    return sign.format;
+  }
+  return by_ending.empty() ? "text" : by_ending;
+}
+
+}  // namespace
+
+Recording read_bytes(const Input& input, const ReadOptions& options) {
+  if (input.bytes.empty()) bad_file(input.name, "is empty");
+  const std::string_view format = format_of(input, options);
+  if (format != "text" && !options.column.empty()) {
+    bad_argument(input.name, "--column is for text files; choose channels with --channels");
+  }
+  if (format != "text" && !options.time_column.empty()) bad_argument(input.name, "--time-column is for text files");
+
+  Recording recording = format == "edf"     ? read_edf(input, options)
+                        : format == "audio" ? read_audio(input, options)
+                        : format == "npy"   ? read_npy(input, options)
+                        : format == "f32"   ? read_raw(input, options, false)
+                        : format == "f64"   ? read_raw(input, options, true)
+                                            : read_text(input, options);
+  recording.name = input.name;
+  return recording;
+}
+
+}  // namespace envoi::signal
+
+namespace envoi {
+
+Recording read(const std::string& path, const ReadOptions& options) {
+  const auto too_large = [&] {
+    return Error(ErrorKind::out_of_memory, signal::printable(path, 300) +
+                                               ": does not fit into memory; read fewer channels or a shorter stretch "
+                                               "(--channels, --from, --to)");
+  };
+  try {
+    const signal::FileBytes file(path);
+    Recording recording = signal::read_bytes({file.view(), file.name()}, options);
+    recording.sha256 = signal::sha256_hex(file.view());
+    return recording;
+  } catch (const std::bad_alloc&) {
+    throw too_large();
+  } catch (const std::length_error&) {
+    throw too_large();
+  }
+}
+
+}  // namespace envoi

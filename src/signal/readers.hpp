@@ -1,0 +1,27 @@
+// The readers behind envoi::read: each turns the bytes of a file into a Recording, and touches no file itself.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "envoi/recording.hpp"
+#include "envoi/signal.hpp"
+
+namespace envoi::signal {
+
+struct Input {
+  std::string_view bytes;
+  std::string name;  // as shown in messages and in Recording::name
+};
+
+// Chooses the reader by `options.format`, else by content and the ending of the name. The SHA-256 is left empty.
+// Like every reader below it throws Error: bad_file, bad_argument, out_of_memory.
+Recording read_bytes(const Input& input, const ReadOptions& options);
+
+Recording read_text(const Input& input, const ReadOptions& options);
+Recording read_edf(const Input& input, const ReadOptions& options);    // EDF, EDF+, BDF, BDF+
+Recording read_audio(const Input& input, const ReadOptions& options);  // whatever libsndfile opens
+Recording read_npy(const Input& input, const ReadOptions& options);
+Recording read_raw(const Input& input, const ReadOptions& options, bool wide);  // float32, or float64 if wide
+
+}  // namespace envoi::signal

@@ -1,0 +1,143 @@
+// Which channels and which stretch of a recording are wanted.
+#include "select.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "shared.hpp"
+
+namespace envoi::signal {
+namespace {
+
+bool matches_glob(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+// "3" or "2-5", 1-based and inside [1, count].
+std::optional<SampleRange> numbered(std::string_view pattern, std::size_t count) {
+  const std::size_t dash = pattern.find('-', 1);
+  const auto low = parse_integer(pattern.substr(0, dash));
+  const auto high = dash == std::string_view::npos ? low : parse_integer(pattern.substr(dash + 1));
+  if (!low || !high || *low < 1 || *high < *low || static_cast<std::uint64_t>(*high) > count) return std::nullopt;
+  return SampleRange{static_cast<std::size_t>(*low - 1), static_cast<std::size_t>(*high - *low + 1)};
+}
+
+}  // namespace
+
+void make_unique(std::vector<std::string>& names) {
+  std::unordered_set<std::string> taken(names.begin(), names.end());
+  std::unordered_set<std::string> seen;
+  std::unordered_map<std::string, std::size_t> copies;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) names[i] = std::to_string(i + 1);
+    if (seen.insert(names[i]).second) continue;
+    std::size_t& copy = copies.try_emplace(names[i], 1).first->second;
+    std::string candidate;
+    do {
+      candidate = names[i] + " (" + std::to_string(++copy) + ")";
+    } while (taken.count(candidate) > 0 || seen.count(candidate) > 0);
+    names[i] = candidate;
+    seen.insert(candidate);
+  }
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 24;
+  std::string out;
+  for (std::size_t i = 0; i < std::min(names.size(), kShown); ++i) out += (i ? ", " : "") + printable(names[i]);
+  if (names.size() > kShown) out += " and " + std::to_string(names.size() - kShown) + " more";
+  return names.empty() ? "none" : out;
+}
+
+std::vector<std::size_t> select_channels(const std::string& file, const std::vector<std::string>& names,
+                                         const std::vector<std::string>& patterns) {
+  std::vector<std::size_t> chosen;
+  std::vector<bool> taken(names.size(), false);
+  const auto choose = [&](std::size_t i) {
+    if (!taken[i]) chosen.push_back(i);
+    taken[i] = true;
+  };
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    if (const auto same = std::find(names.begin(), names.end(), pattern); same != names.end()) {
+      choose(static_cast<std::size_t>(same - names.begin()));
+      found = true;
+    } else if (const auto range = numbered(pattern, names.size())) {
+      for (std::size_t i = 0; i < range->count; ++i) choose(range->first + i);
+      found = true;
+    } else {
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (!matches_glob(pattern, names[i])) continue;
+        choose(i);
+        found = true;
+      }
+    }
+    if (!found) bad_argument(file, "no channel '" + printable(pattern) + "'; there are: " + list_of(names));
+  }
+  return chosen;
+}
+
+Crop::Crop(const std::string& file, const ReadOptions& options)
+    : file_(file),
+      from_s_(options.from_s.value_or(-std::numeric_limits<double>::infinity())),
+      to_s_(options.to_s.value_or(std::numeric_limits<double>::infinity())) {
+  if (std::isnan(from_s_) || std::isnan(to_s_)) bad_argument(file, "--from and --to must be numbers of seconds");
+  if (!(from_s_ < to_s_)) {
+    bad_argument(file, "the stretch from " + rounded(from_s_) + " s to " + rounded(to_s_) +
+                           " s is empty; --from must be before --to");
+  }
+}
+
+SampleRange Crop::take(double& start_s, double rate_hz, std::size_t samples) {
+  first_s_ = std::min(first_s_, start_s);
+  end_s_ = std::max(end_s_, start_s + static_cast<double>(samples) / rate_hz);
+  // A millionth of a sample: a limit that falls on a sample but for rounding counts as on it.
+  const auto index_at = [&](double time_s) {
+    const double index = std::ceil((time_s - start_s) * rate_hz - 1e-6);
+    return static_cast<std::size_t>(std::clamp(index, 0.0, static_cast<double>(samples)));
+  };
+  const std::size_t first = index_at(from_s_);
+  const std::size_t last = std::max(first, index_at(to_s_));
+  if (first > 0) start_s += static_cast<double>(first) / rate_hz;
+  return {first, last - first};
+}
+
+void Crop::apply(Channel& channel) {
+  const SampleRange range = take(channel.start_s, channel.rate_hz, channel.samples.size());
+  if (range.count == channel.samples.size()) return;
+  const auto first = channel.samples.begin() + static_cast<std::ptrdiff_t>(range.first);
+  channel.samples = std::vector<double>(first, first + static_cast<std::ptrdiff_t>(range.count));
+}
+
+void Crop::finish(Recording& recording) const {
+  const auto is_empty = [](const Channel& channel) { return channel.samples.empty(); };
+  if (std::all_of(recording.channels.begin(), recording.channels.end(), is_empty)) {
+    bad_argument(file_, "no samples from " + rounded(from_s_) + " s to " + rounded(to_s_) +
+                            " s; the recording goes from " + rounded(first_s_) + " s to " + rounded(end_s_) + " s");
+  }
+  for (const Channel& channel : recording.channels) {
+    if (is_empty(channel)) {
+      recording.warnings.push_back("channel '" + channel.name + "' has no sample in the stretch and is left out");
+    }
+  }
+  std::erase_if(recording.channels, is_empty);
+}
+
+}  // namespace envoi::signal
