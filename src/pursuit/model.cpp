@@ -278,14 +278,17 @@ std::vector<std::array<Atom, 2>> splits(const Atom& atom) {
 void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fixed, const FindAtom& search,
                     double noise_gain, std::vector<Term>& terms) {
   constexpr int kMostRounds = 8;
+  constexpr double kSplitGain = 4;  // variances, for a single pair
   std::vector<double> residual, left;
   double energy = fit_jointly(samples, limits, phase_fixed, terms);
   double present = static_cast<double>(samples.size);
   if (samples.weight) present = std::accumulate(samples.weight, samples.weight + samples.size, 0.0);
   // A change of one atom must gain more than fitting noise with its parameters would.
-  auto worth = [&](double now) { return now < energy * (1 - 1e-6) && energy - now > noise_gain * energy / present; };
-  auto keep = [&](std::vector<Term>&& trial, double now) {
-    if (!worth(now)) return false;
+  auto worth = [&](double now, double gain) {
+    return now < energy * (1 - 1e-6) && energy - now > gain * energy / present;
+  };
+  auto keep = [&](std::vector<Term>&& trial, double now, double gain) {
+    if (!worth(now, gain)) return false;
     terms = std::move(trial);
     energy = now;
     return true;
@@ -301,9 +304,15 @@ void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fix
       if (!search(residual, found)) continue;
       trial.insert(trial.begin() + static_cast<std::ptrdiff_t>(i), found);
       const double now = fit_jointly(samples, limits, phase_fixed, trial);
-      gained |= keep(std::move(trial), now);
+      gained |= keep(std::move(trial), now, noise_gain);
     }
-    // Two neighbours may be one atom astride two true ones and a patch: merge them, split the merged one.
+    // Two neighbours may be one atom astride two true ones and a patch: merge them, split the merged one. The more
+    // pairs are tried, the more a change must gain to be more than chance.
+    double pairs = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      for (std::size_t j = i + 1; j < terms.size(); ++j) pairs += neighbours(terms[i].atom, terms[j].atom);
+    }
+    const double split_gain = kSplitGain * (1 + 2 * std::log(std::max(pairs, 1.0)));
     for (std::size_t i = 0; i < terms.size(); ++i) {
       for (std::size_t j = i + 1; j < terms.size(); ++j) {
         if (!neighbours(terms[i].atom, terms[j].atom)) continue;
@@ -326,7 +335,7 @@ void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fix
         std::vector<Term> trial = terms;
         trial[i] = best[0], trial[j] = best[1];
         const double now = fit_jointly(samples, limits, phase_fixed, trial);
-        gained |= keep(std::move(trial), now);
+        gained |= keep(std::move(trial), now, split_gain);
       }
     }
     if (!gained) break;
