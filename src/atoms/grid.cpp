@@ -38,20 +38,27 @@ void finish(Grid& grid) {
   std::erase_if(grid.blocks, [](const Block& block) { return block.size() == 0; });
 }
 
-// Atoms that a 10% grid would hold where this block's cells lie.
-double effective(const Block& block, double ln_step, std::int64_t samples) {
+// Atoms that a 10% grid would hold where this block's cells lie; of an explicit grid, at most its own.
+double effective(const Block& block, double ln_step, std::int64_t samples, bool is_explicit) {
   const Steps unit = steps_for(std::pow(0.9, 0.25));
   const double d = std::exp(block.ln_duration);
-  const double span = std::min(block.centre_step * static_cast<double>(block.centres), static_cast<double>(samples));
-  const double centres = std::min(static_cast<double>(block.centres), span / (unit.centre * d) + 1);
-  double c_step = 1e300;
-  if (block.rows.size() > 1)
-    c_step = (block.rows.back().chirp_rate - block.rows[0].chirp_rate) / (static_cast<double>(block.rows.size()) - 1);
-  const double c_weight = std::min(1.0, c_step * d * d / unit.chirp_rate);
-  const double f_weight = std::min(1.0, block.frequency_step * d / unit.frequency);
-  double rows = 0;
-  for (const ChirpRow& row : block.rows) rows += std::max(1.0, static_cast<double>(row.f_end - row.f_begin) * f_weight);
-  return centres * std::max(1.0, rows * c_weight) * std::min(1.0, ln_step / unit.ln_duration);
+  const auto cells_of = [&](double count, double step, double unit_step) {
+    const double cells = count * step / unit_step;
+    return std::max(1.0, is_explicit ? std::min(cells, count) : cells);
+  };
+  const double centres = cells_of(static_cast<double>(block.centres),
+                                  std::min(block.centre_step, static_cast<double>(samples)), unit.centre * d);
+  const auto rows = static_cast<double>(block.rows.size());
+  const double span = block.rows.back().chirp_rate - block.rows.front().chirp_rate;
+  const double chirp_cells = rows > 1 ? cells_of(rows, span / (rows - 1), unit.chirp_rate / (d * d)) : 1;
+  double frequencies = 0;
+  for (const ChirpRow& row : block.rows) {
+    frequencies += cells_of(static_cast<double>(row.f_end - row.f_begin), block.frequency_step, unit.frequency / d);
+  }
+  // Frequencies summed over rows, as many rows as there are cells of chirp rate.
+  const double plane = frequencies * chirp_cells / rows;
+  const double durations = ln_step > 0 ? std::min(is_explicit ? 1.0 : 1e300, ln_step / unit.ln_duration) : 1;
+  return centres * plane * durations;
 }
 
 }  // namespace
@@ -155,8 +162,7 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
     grid.blocks.push_back(std::move(block));
   }
   finish(grid);
-  for (const Block& block : grid.blocks)
-    grid.effective_atoms += effective(block, ln_cell > 0 ? ln_cell : 1e300, samples);
+  for (const Block& block : grid.blocks) grid.effective_atoms += effective(block, ln_cell, samples, false);
   grid.limits.low = {0, ranges.frequency.low, std::log(ranges.duration.low),
                      ranges.chirp_rate_given ? ranges.chirp_rate.low : -1e300};
   grid.limits.high = {static_cast<double>(samples - 1), ranges.frequency.high, std::log(ranges.duration.high),
@@ -200,7 +206,7 @@ Grid make_grid(const ExplicitGrid& axes, double rate_hz, std::int64_t samples, c
     grid.blocks.push_back(std::move(block));
   }
   finish(grid);
-  for (const Block& block : grid.blocks) grid.effective_atoms += effective(block, axes.ln_duration.step, samples);
+  for (const Block& block : grid.blocks) grid.effective_atoms += effective(block, axes.ln_duration.step, samples, true);
   grid.box = true;
   grid.limits.low = {axes.time.first * to_samples, axes.frequency_hz.first / rate_hz, axes.ln_duration.first + ln_rate,
                      axes.chirp_rate_hz_per_s.first / rate2};

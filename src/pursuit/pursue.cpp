@@ -27,9 +27,9 @@ using pursuit::Searcher;
 using pursuit::Term;
 using pursuit::Window;
 
-// White noise alone gives an alarm at a rate between p/5 and p when this share of a 10% grid's atoms counts as
+// White noise alone gives an alarm at a rate between p/5 and p when these shares of a 10% grid's atoms count as
 // independent trials; measured by `quality/noise` of the benchmarks.
-constexpr double kIndependentShare = 0.5;
+constexpr double kIndependentShare = 0.2, kIndependentShareOfGabor = 0.5;
 constexpr int kRivals = 8;                // other starts refined beside the winner
 constexpr double kRefitAlarm = 0.01;      // alarm rate that a joint refit must beat to move an atom, squared
 constexpr double kLeastResidual = 1e-32;  // of the segment's energy: where rounding ends a pursuit
@@ -157,7 +157,10 @@ class SegmentPursuit {
  private:
   bool find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record);
   std::optional<StopReason> collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left);
-  double trials() const { return std::max(1.0, kIndependentShare * prepared_.grid.effective_atoms); }
+  double trials() const {
+    const bool gabor = prepared_.grid.limits.low[atoms::kChirpRate] == prepared_.grid.limits.high[atoms::kChirpRate];
+    return std::max(1.0, (gabor ? kIndependentShareOfGabor : kIndependentShare) * prepared_.grid.effective_atoms);
+  }
   Chirplet describe(const Window& window, const Detrended& data, const Term& term,
                     const pursuit::TermErrors& errors) const;
 
