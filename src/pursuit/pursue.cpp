@@ -87,7 +87,12 @@ Detrended detrend(const Channel& channel, const Window& window, Detrend how) {
                                           " overflow when squared; rescale the recording");
   double slope = 0;  // a sample
   const double mean_time = time_sum / present;
-  if (how != Detrend::none) out.mean = sum / present;
+  if (how != Detrend::none) {
+    out.mean = sum / present;
+    double rest = 0;  // what rounding of the sum has left of the mean
+    for (std::size_t n = 0; n < size; ++n) rest += (out.value[n] - out.mean) * out.weight[n];
+    out.mean += rest / present;
+  }
   if (how == Detrend::linear) {
     double st = 0, tt = 0;
     for (std::size_t n = 0; n < size; ++n) {
@@ -103,7 +108,7 @@ Detrended detrend(const Channel& channel, const Window& window, Detrend how) {
     out.value[n] -= out.mean + out.slope_per_s * (static_cast<double>(n) / channel.rate_hz);
     out.energy += out.value[n] * out.value[n];
   }
-  const double rounding = 4e-16 * largest;
+  const double rounding = 2e-15 * largest;
   if (how != Detrend::none && out.energy <= present * rounding * rounding) {  // a constant, to rounding
     std::fill(out.value.begin(), out.value.end(), 0.0);
     out.energy = 0;
@@ -350,9 +355,10 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
       progress.seconds_of_signal += static_cast<double>(w.size) / channel.rate_hz;
   }
   std::mutex mutex;
+  bool cancelled = false;
   const auto tell = [&] {  // with the mutex held
-    if (options.progress && !options.progress(progress))
-      throw Error(ErrorKind::cancelled, "cancelled; nothing was written");
+    cancelled = cancelled || (options.progress && !options.progress(progress));
+    if (cancelled) throw Error(ErrorKind::cancelled, "cancelled; nothing was written");
   };
   const std::function<void()> poll = [&] {
     std::lock_guard lock(mutex);

@@ -174,7 +174,9 @@ TEST(Decompose, what_is_left_falls_and_omp_and_joint_leave_no_more) {
       EXPECT_EQ(std::isnan(atom.energy_share), method != Method::mp);
     }
     EXPECT_EQ(left, d.segments[0].energy_left_share);
-    if (method == Method::joint) EXPECT_LE(left, before + 1e-12);
+    if (method == Method::joint) {
+      EXPECT_LE(left, before + 1e-12);
+    }
     before = std::min(before, left);
   }
 }
