@@ -1,0 +1,27 @@
+// The peer: a dictionary of real atoms of phase 0, stored, and searched by OpenBLAS's sgemv and isamax.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "envoi/options.hpp"
+
+namespace bench {
+
+bool has_openblas();
+std::string openblas_name(unsigned threads);  // "openblas 0.3.21 (core) sgemv+isamax, 2 threads"
+
+class StoredDictionary {
+ public:
+  // Time axis in whole samples; unit energy over the samples that exist, support cut at 6 durations.
+  StoredDictionary(const envoi::ExplicitGrid& grid, double rate_hz, int samples);
+  // Index of the atom of the largest |product|.
+  std::size_t best(const std::vector<float>& signal, unsigned threads);
+
+ private:
+  std::size_t atoms_ = 0;
+  int samples_ = 0;
+  std::vector<float> rows_, scores_;
+};
+
+}  // namespace bench
