@@ -5,6 +5,7 @@
 
 #include "analyze_options.hpp"
 #include "command.hpp"
+#include "core/atomic_file.hpp"
 #include "core/thread_pool.hpp"
 #include "envoi/pursuit.hpp"
 #include "envoi/results.hpp"
@@ -99,6 +100,7 @@ int run_analyze(const Arguments& arguments) {
     usage_error("--json holds one result, and there are " + std::to_string(files.size()) +
                 " inputs; use -o '{name}.json' or -o all.tsv");
   Outputs outputs(patterns, files);
+  if (json || outputs.empty()) core::AtomicFile::check("-");
   if (arguments.log)
     for (const std::string& file : files) require_different(*arguments.log, file);
   RunLog log(arguments.log);

@@ -56,7 +56,7 @@ double overlap(const Chirplet& a, const Chirplet& b, std::size_t samples) {
 std::string line(const char* what, const char* which, const Chirplet& a, const std::string& remark) {
   using results::quantity;
   char text[300];
-  std::snprintf(text, sizeof text, "%-11s %-6s %8.3f s %10s %9s %12s %8.1f µV  %s\n", what, which, a.time_s,
+  std::snprintf(text, sizeof text, "%-11s %-6s %8.3f s %10s %9s %12s %8.1f µV%s\n", what, which, a.time_s,
                 quantity(a.frequency_hz, "Hz", 4).c_str(), quantity(a.duration_s, "s", 3).c_str(),
                 quantity(a.chirp_rate_hz_per_s, "Hz/s", 3).c_str(), a.peak, remark.c_str());
   return text;
@@ -111,7 +111,7 @@ int run_demo(const std::vector<std::string>& outputs) {
       continue;
     }
     ++found;
-    text += line("", "found", *best, results::rounded(100 * most, 3) + " % in common") + errors(*best, truth);
+    text += line("", "found", *best, "  " + results::rounded(100 * most, 3) + " % in common") + errors(*best, truth);
   }
   text += "\n" + std::to_string(found) + " of " + std::to_string(std::size(kKnown)) + " events found among " +
           std::to_string(result.atoms.size()) + " atoms.\n";

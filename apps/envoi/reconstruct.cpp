@@ -17,11 +17,29 @@ struct Arguments {
   std::vector<std::string> outputs, channels;
 };
 
-// Channels of one rate to one stretch of time, NaN where a channel has nothing.
+// The channels of those names (none: all) that have samples. They go into one file, so they must have one rate.
+std::vector<Channel> chosen(std::vector<Channel> channels, const std::vector<std::string>& names) {
+  std::vector<Channel> out;
+  std::string known;
+  for (const Channel& c : channels) known += (known.empty() ? "" : ", ") + c.name;
+  for (const std::string& name : names) {
+    const auto at = std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.name == name; });
+    if (at == channels.end())
+      usage_error("--channel: there is no channel '" + one_line(name) + "'; there are: " + known);
+    out.push_back(*at);
+  }
+  if (names.empty()) out = std::move(channels);
+  std::erase_if(out, [](const Channel& c) { return c.samples.empty(); });
+  for (const Channel& c : out)
+    if (c.rate_hz != out.front().rate_hz)
+      usage_error("channels of different rates do not go into one file; choose with --channel from: " + known);
+  return out;
+}
+
+// To one stretch of time, NaN where a channel has nothing.
 void align(std::vector<Channel>& channels) {
   double start = channels.front().start_s, end = start;
   for (const Channel& c : channels) {
-    if (c.rate_hz != channels.front().rate_hz) return;  // the writer says so
     start = std::min(start, c.start_s);
     end = std::max(end, c.start_s + static_cast<double>(c.samples.size()) / c.rate_hz);
   }
@@ -44,27 +62,17 @@ int run_reconstruct(const Arguments& arguments) {
     require_different(output, arguments.result);
     core::AtomicFile::check(output);
   }
+  std::vector<Channel> channels;
   try {
-    const Decomposition result = read_result(arguments.result);
-    std::vector<Channel> channels = reconstruct(result);
-    if (!arguments.channels.empty()) {
-      std::vector<Channel> chosen;
-      for (const std::string& name : arguments.channels) {
-        const auto at =
-            std::find_if(channels.begin(), channels.end(), [&](const Channel& c) { return c.name == name; });
-        if (at == channels.end()) usage_error("--channel: the result has no channel '" + one_line(name) + "'");
-        chosen.push_back(*at);
-      }
-      channels = std::move(chosen);
-    }
-    std::erase_if(channels, [](const Channel& c) { return c.samples.empty(); });
-    if (channels.empty())
-      throw Error(ErrorKind::bad_file, arguments.result + ": holds no segment, so there is no signal");
-    align(channels);
-    for (const std::string& output : outputs) write_signal(output, channels);
+    channels = reconstruct(read_result(arguments.result));
   } catch (...) {
     return report_current_exception(arguments.result);
   }
+  channels = chosen(std::move(channels), arguments.channels);
+  if (channels.empty())
+    throw Error(ErrorKind::bad_file, arguments.result + ": holds no segment of these channels, so there is no signal");
+  align(channels);
+  for (const std::string& output : outputs) write_signal(output, channels);
   return kDone;
 }
 
