@@ -12,6 +12,9 @@
 
 namespace envoi::pursuit {
 
+template <class T>
+struct ScreenTables;
+
 // The winner is the lowest index whose fp64 energy is at least (1 - 1e-12) times the largest in the grid.
 struct Winner {
   std::uint64_t index = 0;
@@ -55,15 +58,13 @@ class Searcher {
 
  private:
   template <class T>
-  struct Tables;
-  template <class T>
-  Winner best_of(const Tables<T>& tables, const atoms::Samples& samples, double largest, int most_rivals,
+  Winner best_of(const ScreenTables<T>& tables, const atoms::Samples& samples, double largest, int most_rivals,
                  core::ThreadPool* pool) const;
 
   const atoms::Grid& grid_;
   bool phase_fixed_;
-  std::unique_ptr<Tables<float>> f32_;
-  std::unique_ptr<Tables<double>> f64_;
+  std::unique_ptr<ScreenTables<float>> f32_;
+  std::unique_ptr<ScreenTables<double>> f64_;
 };
 
 }  // namespace envoi::pursuit
