@@ -14,9 +14,9 @@ from support import ENVOI, InFolder, envoi, signal, write_text
 class Outputs(InFolder):
     def setUp(self):
         super().setUp()
-        self.input = write_text(self.folder / "in.txt", signal(1024))
+        self.input = write_text(self.folder / "in.txt", signal(512))
         self.out = self.folder / "out.json"
-        self.options = ["analyze", str(self.input), "--rate", "256", "--atoms", "4"]
+        self.options = ["analyze", str(self.input), "--rate", "256", "--atoms", "3"]
 
     def test_signals_at_random_moments(self):
         start = time.monotonic()
