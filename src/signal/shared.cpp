@@ -160,7 +160,7 @@ void check_own_rate(const std::string& file, const std::string& what, double own
   check_rate(file, *options.rate_hz);
   if (std::abs(*options.rate_hz - own_rate_hz) > 1e-6 * own_rate_hz) {
     bad_argument(file, what + " has " + rounded(own_rate_hz, 9) + " Hz by the file, but --rate says " +
-                           rounded(*options.rate_hz, 9) + "; leave --rate out");
+                           rounded(*options.rate_hz, 9) + " Hz; leave --rate out");
   }
 }
 

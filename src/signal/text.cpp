@@ -123,7 +123,7 @@ TimeAxis axis_of(const Input& input, const TextLayout& layout, std::size_t colum
     const double drift = std::abs(given_hz / axis.rate_hz - 1);
     if (drift > 1e-4 && drift * static_cast<double>(axis.samples) > 0.5) {
       bad_argument(input.name, what + " gives " + rounded(axis.rate_hz, 9) + " Hz, but --rate says " +
-                                   rounded(given_hz, 9) + "; leave --rate out, or give --time-column none");
+                                   rounded(given_hz, 9) + " Hz; leave --rate out, or give --time-column none");
     }
     axis.rate_hz = given_hz;
   }
@@ -162,7 +162,8 @@ Columns choose_columns(const Input& input, const TextLayout& layout, const ReadO
     }
   }
   if (chosen.data.empty()) bad_file(input.name, "has a time column and nothing beside it");
-  if (!chosen.time && !no_time) {
+  // A header that names no time says that none is there, unless the rate would be missing without it.
+  if (!chosen.time && !no_time && (layout.names.empty() || layout.names[0].empty() || !options.rate_hz)) {
     const auto first = std::find(layout.numeric.begin(), layout.numeric.end(), true);
     const auto index = static_cast<std::size_t>(first - layout.numeric.begin());
     const bool others = wanted ? index != *wanted : chosen.data.size() > 1;
