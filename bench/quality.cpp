@@ -36,7 +36,7 @@ Rows ladder() {
     parallel(kSignals, [&](std::size_t i) {
       const Mixture signal = mixture(static_cast<int>(i));
       envoi::PursuitOptions options = mixture_options(rung.method);
-      if (rung.free_duration) options.durations_s = {1e-3, 10};
+      if (rung.free_duration) options.durations_s = {4e-3, 10};
       options.threads = 1;
       const envoi::Decomposition found = envoi::decompose(as_channel(signal.noisy), options);
       const std::vector<double> model = rebuild(found.atoms, kSamples, kRate, 0);

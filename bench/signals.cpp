@@ -26,10 +26,10 @@ Mixture mixture(int index) {
 
 envoi::ExplicitGrid mixture_grid() {
   envoi::ExplicitGrid grid;
-  grid.time = {0, 496, 16};
+  grid.time = {0, 511, 16};
   grid.time_in_samples = true;
-  grid.frequency_hz = {0.5, 19.5, 1};
-  grid.ln_duration = {-1.90, -0.14, 0.08};
+  grid.frequency_hz = {0.5, 20, 1};
+  grid.ln_duration = {-1.90, -0.10, 0.08};
   grid.chirp_rate_hz_per_s = {-40, 40, 2};
   return grid;
 }
@@ -37,9 +37,6 @@ envoi::ExplicitGrid mixture_grid() {
 envoi::PursuitOptions mixture_options(envoi::Method method) {
   envoi::PursuitOptions options;
   options.grid = mixture_grid();
-  options.band_hz = {0.5, 20};
-  options.durations_s = {std::exp(-1.90), std::exp(-0.10)};
-  options.chirp_rates_hz_per_s = {-40, 40};
   options.detrend = envoi::Detrend::none;
   options.whole = true;
   options.stop.atoms = 10;

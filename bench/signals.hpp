@@ -20,7 +20,7 @@ struct Mixture {
 };
 Mixture mixture(int index);
 
-// The grid of 603,520 atoms that goes with it, and the ranges that its refinement keeps to.
+// The grid of 603,520 atoms that goes with it; the ends of its axes are those of its refinement box, too.
 envoi::ExplicitGrid mixture_grid();
 envoi::PursuitOptions mixture_options(envoi::Method method);
 
