@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import warnings
 
 try:
     import numpy
@@ -102,6 +103,7 @@ def write_random(path, rng):
 
 
 def main():
+    warnings.simplefilter("ignore")  # EDFlib rounds the headers that it writes, and says so each time
     cases = os.environ.get("ENVOI_CASES", os.path.join(ROOT, "..", "shared", "cases"))
     paths = sorted(glob.glob(os.path.join(cases, "edf", "*.[eb]df")))
     if not paths:

@@ -1,0 +1,105 @@
+"""Writes the seeds of the fuzz targets into corpus/: small files, each a different way through a parser."""
+import io
+import os
+import struct
+import wave
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+
+
+def save(target, name, data):
+    os.makedirs(os.path.join(HERE, target), exist_ok=True)
+    with open(os.path.join(HERE, target, name), "wb") as out:
+        out.write(data.encode() if isinstance(data, str) else data)
+
+
+def edf(signals, records, reserved="", record_s="1", wide=False, count=None):
+    """signals: (label, unit, samples a record, list of record bytes)."""
+    n = len(signals)
+    out = (b"\xffBIOSEMI" if wide else b"0       ") + b"X X X X".ljust(80) + b"Startdate 31-JAN-2026 X X X".ljust(80)
+    out += b"31.01.26" + b"22.10.05" + str(256 * (n + 1)).encode().ljust(8) + reserved.encode().ljust(44)
+    out += str(records if count is None else count).encode().ljust(8) + record_s.encode().ljust(8)
+    out += str(n).encode().ljust(4)
+    columns = [
+        (16, lambda s: s[0]), (80, lambda s: ""), (8, lambda s: s[1]), (8, lambda s: "-100"), (8, lambda s: "100"),
+        (8, lambda s: "-32768"), (8, lambda s: "32767"), (80, lambda s: ""), (8, lambda s: str(s[2])),
+        (32, lambda s: ""),
+    ]
+    for width, value in columns:
+        for signal in signals:
+            out += value(signal).encode("latin-1").ljust(width)
+    for record in range(records):
+        for signal in signals:
+            out += signal[3][record]
+    return out
+
+
+def tal(text, samples, width=2):
+    return text.encode().ljust(samples * width, b"\0")
+
+
+def main():
+    two = [struct.pack("<4h", 1, -2, 3, -4), struct.pack("<4h", 5, 6, 7, 8)]
+    one = [struct.pack("<h", 9), struct.pack("<h", -9)]
+    save("edf", "plain", edf([("Fp1", "uV", 4, two), ("ECG", "mV", 1, one)], 2))
+    save("edf", "open_count", edf([("Fp1", "\xb5V", 4, two)], 2, count=-1, record_s="0.5"))
+    notes = [tal("+0.5\x14\x14\0+0.7\x151.5\x14a\x14b\x14", 16), tal("+1.5\x14\x14\0+1.75\x14\u4e2d\x14", 16)]
+    save("edf", "plus", edf([("Fp1", "uV", 4, two), ("EDF Annotations", "", 16, notes)], 2, "EDF+C"))
+    gaps = [tal("+0\x14\x14", 16), tal("+3.5\x14\x14", 16)]
+    save("edf", "gaps", edf([("Fp1", "uV", 4, two), ("EDF Annotations", "", 16, gaps)], 2, "EDF+D"))
+    save("edf", "notes_alone", edf([("EDF Annotations", "", 16, notes)], 2, "EDF+C", record_s="0"))
+    save("edf", "bdf", edf([("A1", "uV", 2, [b"\1\2\3\xff\xff\xff"]), ("Status", "", 1, [b"\0\1\0"])], 1, wide=True))
+
+    save("text", "values", "1\n-2.5\n3e2\n\nnan\n")
+    save("text", "csv", "\ufefftime,\"a (uV)\",b\r\n0,1,NA\r\n0.25,2,\r\n0.5,3,4\r\n")
+    save("text", "semicolon", "t [ms];x\n0;1,5\n2;2,5\n4;3,5\n")
+    save("text", "blanks", "# time (seconds)   strain\n0.25 1e-3\n0.5 2e-3\n0.75 3e-3\n")
+    save("text", "gaps", "time\tx\tnote\n0\t1\tp\n1\t2\tq\n2\t3\tr\n5\t4\ts\n")
+    save("text", "index", ",x\n0,5\n1,6\n2,7\n")
+    save("text", "mac", "1 2\r3 4\r")
+
+    def npy(descr, shape, data, order="False", version=1):
+        text = f"{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n".encode()
+        length = struct.pack("<H" if version == 1 else "<I", len(text))
+        return b"\x93NUMPY" + bytes([version, 0]) + length + text + data
+
+    save("npy", "f8", npy("<f8", "(2,)", struct.pack("<2d", 1, 2)))
+    save("npy", "f4_big_fortran", npy(">f4", "(3, 2)", struct.pack(">6f", *range(6)), "True"))
+    save("npy", "i2_v2", npy("<i2", "(2, 2)", struct.pack("<4h", 1, 2, 3, 4), version=2))
+    save("npy", "u1_v3", npy("|u1", "(4,)", b"\1\2\3\4", version=3))
+    save("npy", "records", b"\x93NUMPY\1\0\x40\0" + b"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}")
+
+    for channels, width in ((1, 2), (2, 1), (3, 3)):
+        memory = io.BytesIO()
+        with wave.open(memory, "wb") as out:
+            out.setnchannels(channels)
+            out.setsampwidth(width)
+            out.setframerate(8000)
+            out.writeframes(bytes(range(12 * channels * width % 256)))
+        save("audio", f"wav_{channels}x{8 * width}", memory.getvalue())
+    head = b"COMM" + struct.pack(">IhIh", 18, 1, 4, 16) + b"\x40\x0b\xfa\0\0\0\0\0\0\0"
+    body = b"SSND" + struct.pack(">III", 16, 0, 0) + struct.pack(">4h", 1, -2, 3, -4)
+    save("audio", "aiff", b"FORM" + struct.pack(">I", 4 + len(head) + len(body)) + b"AIFF" + head + body)
+    save("audio", "au", b".snd" + struct.pack(">5I", 24, 8, 3, 8000, 1) + struct.pack(">4h", 1, -2, 3, -4))
+
+    atom = (
+        '{"time_s":0.7,"frequency_hz":12.4,"duration_s":0.3,"chirp_rate_hz_per_s":-1.2,"amplitude":21.0,'
+        '"phase_rad":0.4,"peak":20.9,"energy":310.2,"energy_share":0.38,"energy_left_share":0.62,"se":{"time_s":0.002}}'
+    )
+    segment = (
+        '{"channel":0,"start_s":0.0,"samples":512,"mean":1.3,"slope_per_s":0.0,"energy":812.5,"in_band_share":0.97,'
+        '"missing_samples":0,"stop_reason":"atoms","snr_db":2.0,"energy_left_share":0.62,'
+        '"certificate":{"precision":"f32","bound":1e-6,"survivors":[3]},"atoms":[' + atom + "]}"
+    )
+    head = (
+        '{"format":"envoi.decomposition","version":1,"program":{"version":"0.1.0","device":"cpu","isa":"avx2"},'
+        '"source":{"name":"night.edf","sha256":"","format":"edf+","start":null},"rate_hz":256.0,"parameters":{},'
+        '"grid":{"atoms_per_segment":603520,"max_loss":0.1,"scales":[]},'
+        '"channels":[{"name":"Cz","unit":"uV","rate_hz":256.0}]'
+    )
+    save("result", "json", head + ',"segments":[' + segment + "]}")
+    save("result", "ndjson", head + "}\n" + segment + "\n")
+
+
+if __name__ == "__main__":
+    main()
