@@ -82,6 +82,13 @@ def main():
     save("audio", "aiff", b"FORM" + struct.pack(">I", 4 + len(head) + len(body)) + b"AIFF" + head + body)
     save("audio", "au", b".snd" + struct.pack(">5I", 24, 8, 3, 8000, 1) + struct.pack(">4h", 1, -2, 3, -4))
 
+    save("audio", "flac", bytes.fromhex(
+        "664c6143000000221000100000004c00004c01f402f00000001458ae581e4c08fabdcf2fa2e01553b1a0840000282000"
+        "00007265666572656e6365206c6962464c414320312e342e3220323032323130323200000000fff86418001338112051"
+        "70f44a583cec636d6577b844fcea3fa08cb4ad8398fe7d10d10679014b44502d89b44c44d20079c8a29bb555f3776259"
+        "e14991ce22d5b51525cf6d8f96bd2c8476e1"
+    ))
+
     atom = (
         '{"time_s":0.7,"frequency_hz":12.4,"duration_s":0.3,"chirp_rate_hz_per_s":-1.2,"amplitude":21.0,'
         '"phase_rad":0.4,"peak":20.9,"energy":310.2,"energy_share":0.38,"energy_left_share":0.62,"se":{"time_s":0.002}}'

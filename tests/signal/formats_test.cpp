@@ -1,6 +1,9 @@
 // What the readers of .npy, raw samples and sound promise, and what every reader does with channels and stretches.
+#include <unistd.h>
+
 #include <bit>
 #include <cmath>
+#include <cstdio>
 
 #include "support.hpp"
 
@@ -116,6 +119,49 @@ TEST(Raw, little_endian_samples_by_ending_or_format) {
   expect_error([] { from_bytes("12345678", "x.f32"); }, ErrorKind::bad_argument, {"--rate"});
 }
 
+// 20 samples of 2 channels at 8000 Hz, 16 bits: 100 ((37 k mod 200) - 100) for k = 0 .. 39, interleaved.
+const char kFlac[] =
+    "664c6143000000221000100000004c00004c01f402f00000001458ae581e4c08fabdcf2fa2e01553b1a0840000282000"
+    "00007265666572656e6365206c6962464c414320312e342e3220323032323130323200000000fff86418001338112051"
+    "70f44a583cec636d6577b844fcea3fa08cb4ad8398fe7d10d10679014b44502d89b44c44d20079c8a29bb555f3776259"
+    "e14991ce22d5b51525cf6d8f96bd2c8476e1";
+
+std::string flac() {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < sizeof kFlac; i += 2) {
+    out += static_cast<char>(std::stoi(std::string(kFlac + i, 2), nullptr, 16));
+  }
+  return out;
+}
+
+TEST(Flac, samples_are_shares_of_full_scale) {
+  const Recording r = from_bytes(flac(), "x.flac");
+  EXPECT_EQ(r.format, "flac");
+  ASSERT_EQ(r.channels.size(), 2u);
+  ASSERT_EQ(r.channels[1].samples.size(), 20u);
+  for (int k = 0; k < 40; ++k) {
+    const double sample = r.channels[static_cast<std::size_t>(k % 2)].samples[static_cast<std::size_t>(k / 2)];
+    EXPECT_EQ(sample, 100 * ((37 * k) % 200 - 100) / 32768.0);
+  }
+  ReadOptions options;
+  options.from_s = 0.001;
+  options.channels = {"right"};
+  const Recording cut = from_bytes(flac(), "x.flac", options);
+  EXPECT_EQ(cut.channels[0].samples.size(), 12u);
+  EXPECT_EQ(cut.channels[0].samples[0], r.channels[1].samples[8]);
+}
+
+TEST(Flac, a_cut_file_is_refused_or_says_so) {
+  const std::string bytes = flac();
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    try {
+      EXPECT_FALSE(from_bytes(bytes.substr(0, size), "x.flac").warnings.empty()) << size;
+    } catch (const envoi::Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::bad_file) << error.what();
+    }
+  }
+}
+
 TEST(Format, unknown_names_and_contents_are_refused) {
   ReadOptions options = at_rate(1);
   options.format = "tiff";
@@ -198,6 +244,22 @@ TEST(Files, a_huge_file_that_cannot_fit_is_refused_at_once) {
       EXPECT_EQ(e.kind(), std::string(name) == "h.f64" ? ErrorKind::out_of_memory : ErrorKind::bad_file) << e.what();
     }
   }
+}
+
+TEST(Files, standard_input_is_read_to_its_end) {
+  const Folder folder;
+  const std::string path = folder.write("x", "1\n2\n3\n");
+  std::FILE* const pipe = ::popen(("cat '" + path + "'").c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  const int kept = ::dup(0);
+  ::dup2(::fileno(pipe), 0);
+  const Recording r = envoi::read("-", at_rate(1));
+  ::dup2(kept, 0);
+  ::close(kept);
+  ::pclose(pipe);
+  EXPECT_EQ(r.name, "stdin");
+  EXPECT_EQ(r.channels[0].samples, (Samples{1, 2, 3}));
+  EXPECT_EQ(r.sha256, envoi::read(path, at_rate(1)).sha256);
 }
 
 TEST(Files, the_hash_is_that_of_the_bytes) {
