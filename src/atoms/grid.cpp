@@ -63,6 +63,16 @@ double effective(const Block& block, double ln_step, std::int64_t samples, bool 
 
 }  // namespace
 
+int next_smooth(int n) {
+  for (int m = std::max(4, (n + 3) / 4 * 4);; m += 4) {
+    int rest = m;
+    for (const int prime : {2, 3, 5}) {
+      while (rest % prime == 0) rest /= prime;
+    }
+    if (rest == 1) return m;
+  }
+}
+
 Atom Grid::at(std::uint64_t index) const {
   const auto after = std::upper_bound(blocks.begin(), blocks.end(), index,
                                       [](std::uint64_t i, const Block& block) { return i < block.first; });
@@ -123,12 +133,18 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
     const double left_over = static_cast<double>(samples - 1) - static_cast<double>(block.centres - 1) * step;
     block.centre_first = std::max(0.0, std::floor(left_over / 2));
 
-    const double f_cells = cells(band, unit.frequency / d);
+    // Frequencies on the bins of a Fourier transform where that costs few atoms more.
+    double f_cells = cells(band, unit.frequency / d);
     if (f_cells > 1e9)
       throw Error(ErrorKind::bad_argument,
                   "the grid's promise needs over 1e9 frequencies; narrow the band or shorten the durations");
     block.frequency_step = band / f_cells;
-    block.frequency_first = ranges.frequency.low + block.frequency_step / 2;
+    if (d / unit.frequency < 1e6) {
+      const double points = next_smooth(static_cast<int>(std::ceil(d / unit.frequency)));
+      const double bins = cells(band, 1 / points);
+      if (bins <= 1.15 * f_cells) f_cells = bins, block.frequency_step = 1 / points;
+    }
+    block.frequency_first = ranges.frequency.low + (band - (f_cells - 1) * block.frequency_step) / 2;
 
     // Chirp rates: symmetric about 0 where the range is.
     double c_low = ranges.chirp_rate.low, c_high = ranges.chirp_rate.high;
@@ -152,7 +168,8 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
       if (!ranges.chirp_rate_given || !one_chirp || c_low != 0) {
         // Frequencies whose cell touches atoms with their ridge in the band.
         const double reach = std::max(0.0, std::abs(row.chirp_rate) - c_cell / 2) * d_least;
-        const double first = (reach - block.frequency_step) / std::max(block.frequency_step, 1e-300);
+        const double inset = block.frequency_first - ranges.frequency.low;
+        const double first = (reach - inset) / std::max(block.frequency_step, 1e-300) - 0.5;
         row.f_begin = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(std::min(first, f_cells) - 1e-9)));
         row.f_end = static_cast<std::int64_t>(f_cells) - row.f_begin;
         if (row.f_end <= row.f_begin) continue;

@@ -71,6 +71,9 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples);
 // The grid as given; `ranges` that are present free their parameter of the box in refinement.
 Grid make_grid(const ExplicitGrid& axes, double rate_hz, std::int64_t samples, const PursuitOptions& options);
 
+// The least multiple of 4, at least n, without prime factors but 2, 3 and 5: a length that transforms well.
+int next_smooth(int n);
+
 // Number of atoms without making the blocks' tables; saturates at 1e18.
 double count_atoms(const ExplicitGrid& axes);
 

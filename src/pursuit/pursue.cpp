@@ -252,7 +252,7 @@ Chirplet SegmentPursuit::describe(const Window& window, const Detrended& data, c
   out.time_s = channel_.start_s + (static_cast<double>(window.begin + term.atom.sample) + term.atom.offset) / rate;
   out.frequency_hz = term.atom.frequency * rate;
   out.duration_s = term.atom.duration() / rate;
-  out.chirp_rate_hz_per_s = term.atom.chirp_rate * rate * rate;
+  out.chirp_rate_hz_per_s = term.atom.chirp_rate * rate * rate + 0.0;  // no -0
   out.amplitude = std::abs(term.alpha);
   out.phase_rad = out.amplitude > 0 ? std::arg(term.alpha) : 0;
   if (out.phase_rad <= -std::numbers::pi) out.phase_rad = std::numbers::pi;

@@ -15,6 +15,18 @@ using atoms::Atom;
 using atoms::Block;
 using atoms::Samples;
 
+namespace {
+
+// Even and odd part about the centre; a transform takes the two sides as they are.
+template <class T>
+void fold(const BlockPlan& plan, int k, double right, double left, T& even, T& odd) {
+  const bool sides = plan.transform > 0;
+  even = static_cast<T>(sides ? right : right + left);
+  odd = static_cast<T>(sides ? left : k > 0 ? right - left : 0);
+}
+
+}  // namespace
+
 // Folds the window of each lane. For whole-sample centres even/odd are real; else `wave` keeps the two sides, and the
 // folding waits for the chirp.
 template <class T>
@@ -25,8 +37,10 @@ Tile<T> ScreenTables<T>::load(std::size_t b, int tile_index, const Samples& samp
   const int n_lanes = lanes(), depth = plan.depth;
   const std::size_t size = static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes);
   Tile<T> tile;
-  s.panel.resize(4 * size);
-  s.sums.resize(static_cast<std::size_t>(kChunk) * 4 * static_cast<std::size_t>(n_lanes));
+  if (plan.transform == 0) {
+    s.panel.resize(4 * size);
+    s.sums.resize(static_cast<std::size_t>(kChunk) * 4 * static_cast<std::size_t>(n_lanes));
+  }
   if (plan.symmetric) {
     s.even.assign(size, T(0));
     s.odd.assign(size, T(0));
@@ -59,15 +73,14 @@ Tile<T> ScreenTables<T>::load(std::size_t b, int tile_index, const Samples& samp
       const std::size_t at =
           static_cast<std::size_t>(k) * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
       if (plan.symmetric) {
-        s.even[at] = static_cast<T>(right + left);
-        s.odd[at] = static_cast<T>(k > 0 ? right - left : 0);
+        fold(plan, k, right, left, s.even[at], s.odd[at]);
       } else {
         s.wave[2 * at] = right, s.wave[2 * at + 1] = left;
       }
     }
     if (norm2 > 0) {
       // Both parts of the sum are off by at most gamma times the sum of magnitudes.
-      const double error = std::numbers::sqrt2 * gamma(depth) * magnitude * bound_factor;
+      const double error = std::numbers::sqrt2 * gamma(b) * magnitude * bound_factor;
       tile.inverse_norm[lane] = static_cast<T>(1 / norm2);
       tile.error2[lane] = static_cast<T>(error * error * 1.0001 + 1e-36);
       tile.largest_error = std::max(tile.largest_error, error / std::sqrt(norm2));
@@ -103,8 +116,7 @@ void ScreenTables<T>::load_kappa_window(std::size_t b, const Tile<T>& tile, cons
       const std::size_t at =
           static_cast<std::size_t>(k) * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
       if (plan.symmetric) {
-        s.kappa_even[at] = static_cast<T>(right + left);
-        s.kappa_odd[at] = static_cast<T>(k > 0 ? right - left : 0);
+        fold(plan, k, right, left, s.kappa_even[at], s.kappa_odd[at]);
       } else {
         s.kappa_even[2 * at] = static_cast<T>(right), s.kappa_even[2 * at + 1] = static_cast<T>(left);
       }
@@ -148,9 +160,9 @@ void ScreenTables<T>::panel(std::size_t b, std::size_t pair, const Tile<T>& tile
       double even_re = 0, even_im = 0, odd_re = 0, odd_im = 0;
       if (right != 0 || left != 0) {
         // exp(-i pi c (k - offset)^2) without its constant: exp(-i pi c (k^2 -+ 2 k offset)).
-        const double square = std::numbers::pi * c * k * k, twist = 2 * std::numbers::pi * c * k * offset;
-        const double rr = right * std::cos(square - twist), ri = -right * std::sin(square - twist);
-        const double lr = left * std::cos(square + twist), li = -left * std::sin(square + twist);
+        const double square = std::numbers::pi * c * k * k, twirl = 2 * std::numbers::pi * c * k * offset;
+        const double rr = right * std::cos(square - twirl), ri = -right * std::sin(square - twirl);
+        const double lr = left * std::cos(square + twirl), li = -left * std::sin(square + twirl);
         even_re = rr + lr, even_im = ri + li, odd_re = rr - lr, odd_im = ri - li;
       }
       T* out = s.panel.data() + (static_cast<std::size_t>(k) * 4) * static_cast<std::size_t>(n_lanes) +
@@ -165,9 +177,37 @@ void ScreenTables<T>::panel(std::size_t b, std::size_t pair, const Tile<T>& tile
 
 template <class T>
 const FrequencyTable<T>& ScreenTables<T>::frequency_table(std::size_t b, int chunk, Scratch<T>& s) const {
+  if (plans[b].transform > 0) return s.frequencies;  // not used
   if (!frequencies[b].empty()) return *frequencies[b][static_cast<std::size_t>(chunk)];
   s.frequencies.make(grid.blocks[b], chunk, plans[b].chunk_size(grid.blocks[b], chunk), plans[b].depth, 1);
   return s.frequencies;
+}
+
+// De-chirped samples (or, for kappa, the window, at twice the frequency and chirp rate) against all frequencies:
+// [frequency][re, im][lane] of sum x conj(g).
+template <class T>
+const T* ScreenTables<T>::transformed(std::size_t b, std::size_t pair, bool for_kappa, Scratch<T>& s) const {
+  const auto depth = static_cast<std::size_t>(plans[b].depth);
+  const T* chirp_c = chirp_cosine[b].data() + pair * depth;
+  const T* chirp_s = chirp_sine[b].data() + pair * depth;
+  s.factor.resize(4 * depth);
+  for (std::size_t k = 0; k < depth; ++k) {
+    T cc = chirp_c[k], cs = chirp_s[k], tc = twist[b][2 * k], ts = twist[b][2 * k + 1];
+    if (for_kappa) {
+      const T cc2 = 1 - 2 * cs * cs, tc2 = 1 - 2 * ts * ts;
+      cs = 2 * cc * cs, ts = 2 * tc * ts, cc = cc2, tc = tc2;
+    }
+    // exp(-i chirp) exp(-+i twist)
+    s.factor[4 * k] = cc * tc - cs * ts, s.factor[4 * k + 1] = -(cc * ts + cs * tc);
+    s.factor[4 * k + 2] = cc * tc + cs * ts, s.factor[4 * k + 3] = cc * ts - cs * tc;
+  }
+  const TransformPlan<T>& plan = for_kappa ? half_transform[b] : transform[b];
+  const std::size_t size = static_cast<std::size_t>(transform[b].size) * 2 * static_cast<std::size_t>(lanes());
+  s.points.resize(size);
+  s.other.resize(size);
+  kernels.wrap((for_kappa ? s.kappa_even : s.even).data(), (for_kappa ? s.kappa_odd : s.odd).data(), s.factor.data(),
+               plans[b].depth, plan.size, s.points.data());
+  return kernels.transform(s.points.data(), s.other.data(), plan);
 }
 
 // kappa = sum g^2 / sum |g|^2, laid out as the ending reads it. Needs s.kappa_even/odd and s.doubled.
@@ -175,6 +215,19 @@ template <class T>
 void ScreenTables<T>::make_kappa(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s,
                                  T* out) const {
   const int n_lanes = lanes(), count = plans[b].chunk_size(grid.blocks[b], chunk);
+  if (plans[b].transform > 0) {
+    const T* points = transformed(b, pair, true, s);
+    const int period = half_transform[b].size;  // bins 2 k of a transform twice as long
+    for (int f = 0; f < count; ++f) {
+      const T* from = points + static_cast<std::size_t>(f % period) * 2 * static_cast<std::size_t>(n_lanes);
+      T* at = out + static_cast<std::size_t>(f) * 2 * static_cast<std::size_t>(n_lanes);
+      for (int lane = 0; lane < n_lanes; ++lane) {
+        at[lane] = from[lane] * tile.inverse_norm[lane];
+        at[n_lanes + lane] = -from[n_lanes + lane] * tile.inverse_norm[lane];
+      }
+    }
+    return;
+  }
   panel(b, pair, tile, true, s);
   s.kappa_sums.resize(s.sums.size());
   kernels.product(s.panel.data(), s.doubled.cosine.data(), s.doubled.sine.data(), plans[b].depth, count,
@@ -228,7 +281,7 @@ ItemScores<T> ScreenTables<T>::item(std::size_t b, int tile_index, int chunk, st
   for (int sign = 0; sign < 2; ++sign) {
     const int row = plan.pairs[pair].row[sign];
     if (row < 0) continue;
-    const std::int64_t base = static_cast<std::int64_t>(chunk) * kChunk;
+    const std::int64_t base = static_cast<std::int64_t>(chunk) * plan.width;
     out.begin[sign] = static_cast<int>(
         std::clamp<std::int64_t>(block.rows[static_cast<std::size_t>(row)].f_begin - base, 0, out.frequencies));
     out.end[sign] = static_cast<int>(
@@ -240,21 +293,29 @@ ItemScores<T> ScreenTables<T>::item(std::size_t b, int tile_index, int chunk, st
         tile_is_interior(b, tile_index) ? static_cast<std::size_t>(plan.tiles) : static_cast<std::size_t>(tile_index);
     out.kappa = kappa[b][which].data() + kappa_offset(b, chunk, pair);
   } else {
-    s.kappa.resize(kappa_item(kChunk));
+    s.kappa.resize(static_cast<std::size_t>(plan.width) * plan.parts() * static_cast<std::size_t>(lanes()));
     make_kappa(b, chunk, pair, tile, s, s.kappa.data());
     out.kappa = s.kappa.data();
   }
-  panel(b, pair, tile, false, s);
-  kernels.product(s.panel.data(), table.cosine.data(), table.sine.data(), plan.depth, out.frequencies, s.sums.data());
+  out.paired = plan.transform == 0;
+  if (plan.transform > 0) {
+    out.sums = transformed(b, pair, false, s);
+  } else {
+    panel(b, pair, tile, false, s);
+    kernels.product(s.panel.data(), table.cosine.data(), table.sine.data(), plan.depth, out.frequencies, s.sums.data());
+    out.sums = s.sums.data();
+  }
   if (phase_fixed && !plan.symmetric) {
-    if (out.kappa != s.kappa.data())
-      s.kappa.assign(out.kappa, out.kappa + kappa_item(out.frequencies)), out.kappa = s.kappa.data();
+    if (out.kappa != s.kappa.data()) {
+      const std::size_t size = static_cast<std::size_t>(out.frequencies) * 4 * static_cast<std::size_t>(lanes());
+      s.kappa.assign(out.kappa, out.kappa + size);
+      out.kappa = s.kappa.data();
+    }
     rotate(b, chunk, pair, tile, s.sums.data(), s.kappa.data(), out.frequencies);
   }
-  out.sums = s.sums.data();
   out.inverse_norm = tile.inverse_norm;
   out.error2 = tile.error2;
-  out.kappa_error = static_cast<T>(1.5 * gamma(plan.depth) * bound_factor);
+  out.kappa_error = static_cast<T>(1.5 * gamma(b) * bound_factor);
   // Near the best split of the bound for the energies that matter, and room for the ending's own roundings.
   const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
   out.eta =

@@ -34,19 +34,62 @@ std::vector<Pair> pair_rows(const Block& block, bool symmetric) {
   return pairs;
 }
 
+// Points of a transform whose bins are the block's frequencies, or 0.
+int transform_points(const Block& block) {
+  constexpr double kMost = 1 << 20;
+  const double points = std::round(1 / block.frequency_step);
+  if (!(points >= 8 && points <= kMost) || std::abs(block.frequency_step * points - 1) > 1e-9) return 0;
+  if (BlockPlan::frequencies_of(block) > static_cast<std::int64_t>(points)) return 0;
+  const int n = static_cast<int>(points);
+  return n % 4 == 0 && atoms::next_smooth(n) == n ? n : 0;
+}
+
+template <class T>
+TransformPlan<T> plan_transform(int size) {
+  TransformPlan<T> plan;
+  plan.size = size;
+  for (int rest = size; rest > 1;) {
+    const int radix = rest % 5 == 0 ? 5 : rest % 3 == 0 ? 3 : rest % 4 == 0 ? 4 : 2;
+    plan.radices.push_back(radix);
+    rest /= radix;
+  }
+  for (int k = 0; k < size; ++k) {
+    const double phase = 2 * std::numbers::pi * k / size;
+    plan.root.push_back(static_cast<T>(std::cos(phase)));
+    plan.root.push_back(static_cast<T>(-std::sin(phase)));
+  }
+  return plan;
+}
+
 }  // namespace
 
-BlockPlan plan_block(const Block& block, std::int64_t samples, int lanes) {
+double row_operations(const Block& block, const BlockPlan& plan) {
+  const double frequencies = static_cast<double>(BlockPlan::frequencies_of(block)), depth = plan.depth;
+  const double ending = 30 * frequencies;
+  if (plan.transform > 0) return 5 * plan.transform * std::log2(plan.transform) + 8 * depth + ending;
+  return 4 * depth * frequencies + ending;
+}
+
+BlockPlan plan_block(const Block& block, std::int64_t samples, int lanes, bool transforms) {
   BlockPlan plan;
   plan.symmetric =
       block.centre_first == std::floor(block.centre_first) && block.centre_step == std::floor(block.centre_step);
-  plan.pairs = pair_rows(block, plan.symmetric);
   const double last = block.centre_first + static_cast<double>(block.centres - 1) * block.centre_step;
   const double farthest = std::max({last, static_cast<double>(samples - 1) - block.centre_first, 0.0});
   plan.depth = 1 + static_cast<int>(std::min(std::floor(atoms::kSupport * std::exp(block.ln_duration) + 0.5),
                                              std::ceil(farthest) + 1));
   plan.tiles = static_cast<int>((block.centres + lanes - 1) / lanes);
-  plan.chunks = static_cast<int>((BlockPlan::frequencies_of(block) + kChunk - 1) / kChunk);
+  if (const int points = transform_points(block); transforms && plan.symmetric && points > 0) {
+    // A transform's operation takes about twice the time of a product's.
+    BlockPlan other = plan;
+    other.transform = points;
+    if (2 * row_operations(block, other) < row_operations(block, plan)) {
+      plan.transform = points;
+      plan.width = static_cast<int>(BlockPlan::frequencies_of(block));
+    }
+  }
+  plan.pairs = pair_rows(block, plan.symmetric && plan.transform == 0);
+  plan.chunks = static_cast<int>((BlockPlan::frequencies_of(block) + plan.width - 1) / plan.width);
   return plan;
 }
 
@@ -100,10 +143,13 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
   chirp_sine.resize(blocks);
   frequencies.resize(blocks);
   kappa.resize(blocks);
+  transform.resize(blocks);
+  half_transform.resize(blocks);
+  twist.resize(blocks);
   double frequency_bytes = 0, kappa_bytes = 0;
   for (std::size_t b = 0; b < blocks; ++b) {
     const Block& block = grid.blocks[b];
-    BlockPlan plan = plan_block(block, grid.samples, lanes());
+    BlockPlan plan = plan_block(block, grid.samples, lanes(), sizeof(T) == 4);
     plan.first_item = items;
     items += plan.items();
     plans.push_back(std::move(plan));
@@ -111,6 +157,7 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
   // Blocks that share their axis share the longest table.
   std::map<std::tuple<double, double, std::int64_t>, std::size_t> longest;
   for (std::size_t b = 0; b < blocks; ++b) {
+    if (plans[b].transform > 0) continue;
     const Block& block = grid.blocks[b];
     const auto key = std::tuple(block.frequency_first, block.frequency_step, BlockPlan::frequencies_of(block));
     const auto [at, fresh] = longest.try_emplace(key, b);
@@ -126,6 +173,7 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
       }
     }
     for (std::size_t b = 0; b < blocks; ++b) {
+      if (plans[b].transform > 0) continue;
       const Block& block = grid.blocks[b];
       const std::size_t from =
           longest[std::tuple(block.frequency_first, block.frequency_step, BlockPlan::frequencies_of(block))];
@@ -138,6 +186,16 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
     const double inverse = std::exp(-2 * grid.blocks[b].ln_duration);
     const auto depth = static_cast<std::size_t>(plan.depth);
     for (std::size_t k = 0; k < depth; ++k) envelope[b].push_back(std::exp(-static_cast<double>(k * k) * inverse / 2));
+    if (plan.transform > 0) {
+      transform[b] = plan_transform<T>(plan.transform);
+      half_transform[b] = plan_transform<T>(plan.transform / 2);
+      for (std::size_t k = 0; k < depth; ++k) {
+        const double turns = grid.blocks[b].frequency_first * static_cast<double>(k);
+        const double phase = 2 * std::numbers::pi * (turns - std::floor(turns));
+        twist[b].push_back(static_cast<T>(std::cos(phase)));
+        twist[b].push_back(static_cast<T>(std::sin(phase)));
+      }
+    }
     chirp_cosine[b].resize(plan.pairs.size() * depth);
     chirp_sine[b].resize(plan.pairs.size() * depth);
     for (std::size_t p = 0; p < plan.pairs.size(); ++p) {
@@ -191,7 +249,9 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
     const Tile<T> tile = load(task.block, task.of_tile, flat, 1, s);
     load_kappa_window(task.block, tile, flat, s);
     for (int chunk = 0; chunk < plan.chunks; ++chunk) {
-      s.doubled.make(grid.blocks[task.block], chunk, plan.chunk_size(grid.blocks[task.block], chunk), plan.depth, 2);
+      if (plan.transform == 0) {
+        s.doubled.make(grid.blocks[task.block], chunk, plan.chunk_size(grid.blocks[task.block], chunk), plan.depth, 2);
+      }
       for (std::size_t p = 0; p < plan.pairs.size(); ++p) {
         make_kappa(task.block, chunk, p, tile, s, out.data() + kappa_offset(task.block, chunk, p));
       }

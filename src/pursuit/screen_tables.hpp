@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,15 +27,18 @@ struct BlockPlan {
   std::vector<Pair> pairs;
   bool symmetric = false;  // centres on whole samples
   int depth = 0;           // 1 + samples on one side of the centre
+  int transform = 0;       // points of a Fourier transform over the frequencies; 0: a product with their cosines
   int tiles = 0, chunks = 0;
+  int width = kChunk;          // frequencies of a chunk
   std::size_t first_item = 0;  // items of a block: [tile][chunk][pair]
   std::size_t items() const {
     return static_cast<std::size_t>(tiles) * static_cast<std::size_t>(chunks) * pairs.size();
   }
   int chunk_size(const atoms::Block& block, int chunk) const {
     const std::int64_t all = block.rows.empty() ? 0 : frequencies_of(block);
-    return static_cast<int>(std::min<std::int64_t>(kChunk, all - static_cast<std::int64_t>(chunk) * kChunk));
+    return static_cast<int>(std::min<std::int64_t>(width, all - static_cast<std::int64_t>(chunk) * width));
   }
+  std::size_t parts() const { return transform > 0 ? 2 : 4; }  // numbers a frequency and lane: sums, and kappa
   static std::int64_t frequencies_of(const atoms::Block& block) {
     std::int64_t most = 0;
     for (const atoms::ChirpRow& row : block.rows) most = std::max(most, row.f_end);
@@ -42,7 +46,10 @@ struct BlockPlan {
   }
 };
 
-BlockPlan plan_block(const atoms::Block& block, std::int64_t samples, int lanes);
+// `transforms`: Fourier transforms may be chosen, where they cost less.
+BlockPlan plan_block(const atoms::Block& block, std::int64_t samples, int lanes, bool transforms);
+// Floating-point operations of one lane, chirp rate and all frequencies.
+double row_operations(const atoms::Block& block, const BlockPlan& plan);
 
 // Tables for a whole chunk, plain (for the signal) or doubled (for kappa).
 template <class T>
@@ -55,7 +62,8 @@ struct FrequencyTable {
 template <class T>
 struct Scratch {
   FrequencyTable<T> frequencies, doubled;
-  std::vector<T> even, odd, panel, sums, kappa_even, kappa_odd, kappa_sums, kappa, chirp_cosine, chirp_sine, bounds;
+  std::vector<T> even, odd, panel, sums, kappa_even, kappa_odd, kappa_sums, kappa, chirp_cosine, chirp_sine, bounds,
+      factor, points, other;
   std::vector<double> wave;  // general centres: [k][lane] windowed samples on either side
 };
 
@@ -83,29 +91,32 @@ struct ScreenTables {
   // [block][tile][chunk][pair] -> offset; interior tiles share the tables of tile `tiles`.
   std::vector<std::vector<std::vector<T>>> kappa;  // [block][tile or interior][...]
   bool kappa_kept = false;
-  double bound_factor = 1;  // other than 1 in tests alone
+  std::vector<TransformPlan<T>> transform, half_transform;  // [block]: of the samples; of kappa
+  std::vector<std::vector<T>> twist;                        // [block][k]: cos, sin of 2 pi f_first k
+  double bound_factor = 1;                                  // other than 1 in tests alone
 
   ScreenTables(const atoms::Grid& g, bool fixed, core::ThreadPool& pool);
 
   int lanes() const { return kernels.lanes; }
-  std::size_t kappa_item(int count) const {
-    return static_cast<std::size_t>(count) * 4 * static_cast<std::size_t>(lanes());
-  }
   std::size_t kappa_tile(std::size_t b) const {
-    return plans[b].pairs.size() * 4 * static_cast<std::size_t>(lanes()) *
+    return plans[b].pairs.size() * plans[b].parts() * static_cast<std::size_t>(lanes()) *
            static_cast<std::size_t>(BlockPlan::frequencies_of(grid.blocks[b]));
   }
   std::size_t kappa_offset(std::size_t b, int chunk, std::size_t pair) const {
     const auto& plan = plans[b];
     return (plan.pairs.size() * static_cast<std::size_t>(chunk) * kChunk +
             pair * static_cast<std::size_t>(plan.chunk_size(grid.blocks[b], chunk))) *
-           4 * static_cast<std::size_t>(lanes());
+           plan.parts() * static_cast<std::size_t>(lanes());
   }
 
-  // Rounding of a sum of `depth` products: one chain a part, plus the parts, plus the operands' own roundings.
-  double gamma(int depth) const {
+  // Rounding of a sum, relative to its terms' magnitudes: one chain a part of a product, plus the parts; or the levels
+  // of a transform, each an addition and a complex factor; plus the operands' own roundings.
+  double gamma(std::size_t b) const {
+    const BlockPlan& plan = plans[b];
     const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-    return (std::min(depth, kDepth) + depth / kDepth + 24) * unit * 1.01;
+    const double steps = plan.transform > 0 ? 6 * std::log2(plan.transform) + 40
+                                            : std::min(plan.depth, kDepth) + plan.depth / kDepth + 24;
+    return steps * unit * 1.01;
   }
 
   bool tile_is_interior(std::size_t b, int tile) const;
@@ -115,6 +126,7 @@ struct ScreenTables {
   void make_kappa(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s, T* out) const;
   ItemScores<T> item(std::size_t b, int tile_index, int chunk, std::size_t pair, const Tile<T>& tile, bool weighted,
                      double root_energy, const FrequencyTable<T>& table, Scratch<T>& s) const;
+  const T* transformed(std::size_t b, std::size_t pair, bool for_kappa, Scratch<T>& s) const;
   void rotate(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, T* sums, T* kappa_sums, int count) const;
   void load_kappa_window(std::size_t b, const Tile<T>& tile, const atoms::Samples& samples, Scratch<T>& s) const;
 };

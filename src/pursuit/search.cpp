@@ -89,9 +89,9 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
     Tile<T> tile = tables.load(task.block, task.tile, samples, scale, s);
     if (!tables.kappa_kept || weighted) {
       tables.load_kappa_window(task.block, tile, samples, s);
-      s.doubled.make(grid_.blocks[task.block], task.chunk,
-                     tables.plans[task.block].chunk_size(grid_.blocks[task.block], task.chunk),
-                     tables.plans[task.block].depth, 2);
+      const BlockPlan& plan = tables.plans[task.block];
+      const Block& block = grid_.blocks[task.block];
+      if (plan.transform == 0) s.doubled.make(block, task.chunk, plan.chunk_size(block, task.chunk), plan.depth, 2);
     }
     return tile;
   };
@@ -120,12 +120,9 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
     std::uint32_t pair;
   };
   std::vector<Ref> order;
-  T top = 0;
-  for (const T bound : item_bound) top = std::max(top, bound);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     for (std::size_t p = 0; p < tables.plans[tasks[i].block].pairs.size(); ++p) {
       const T bound = item_bound[item_index(tasks[i], p)];
-      // Energies cannot differ by more than this from the top and still win, unless the bound is loose: keep all then.
       if (bound > 0) order.push_back({bound, static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(p)});
     }
   }
@@ -152,7 +149,7 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
     const FrequencyTable<T>& table = tables.frequency_table(task.block, task.chunk, s);
     const ItemScores<T> item =
         tables.item(task.block, task.tile, task.chunk, ref.pair, tile, weighted, root_energy, table, s);
-    s.bounds.resize(static_cast<std::size_t>(kChunk) * 2 * static_cast<std::size_t>(lanes));
+    s.bounds.resize(static_cast<std::size_t>(item.frequencies) * 2 * static_cast<std::size_t>(lanes));
     tables.kernels.bounds(item, s.bounds.data());
     found.clear();
     for (int sign = 0; sign < 2; ++sign) {
@@ -163,7 +160,7 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
           if (bounds[lane] <= 0 || centre >= block.centres || static_cast<double>(bounds[lane]) * unscale < least)
             continue;
           const atoms::ChirpRow& row = block.rows[static_cast<std::size_t>(plan.pairs[ref.pair].row[sign])];
-          const std::int64_t frequency = static_cast<std::int64_t>(task.chunk) * kChunk + f;
+          const std::int64_t frequency = static_cast<std::int64_t>(task.chunk) * plan.width + f;
           found.emplace_back(bounds[lane],
                              block.first + static_cast<std::uint64_t>(centre * block.atoms_per_centre + row.first +
                                                                       frequency - row.f_begin));
@@ -240,14 +237,16 @@ SearchCost search_cost(const Grid& grid, Precision precision, bool) {
   SearchCost cost;
   double frequency_bytes = 0, kappa_bytes = 0;
   for (const Block& block : grid.blocks) {
-    const BlockPlan plan = plan_block(block, grid.samples, lanes);
+    const BlockPlan plan = plan_block(block, grid.samples, lanes, precision == Precision::exact);
     const double frequencies = static_cast<double>(BlockPlan::frequencies_of(block)), depth = plan.depth;
-    const double padded = static_cast<double>(plan.tiles) * lanes, pairs = static_cast<double>(plan.pairs.size());
-    cost.operations += padded * pairs * frequencies * (8 * depth + 60) + padded * pairs * 4 * depth;
-    frequency_bytes += 2 * width * depth * plan.chunks * kChunk;
-    kappa_bytes += padded * pairs * frequencies * 4 * width;
-    cost.table_bytes += pairs * depth * 2 * width + static_cast<double>(plan.items()) * (width + 16);
-    cost.scratch_bytes = std::max(cost.scratch_bytes, depth * (10 * lanes + 4 * kChunk) * width + 16.0 * depth * lanes);
+    const double padded = static_cast<double>(plan.tiles) * lanes, rows = static_cast<double>(block.rows.size());
+    cost.operations += padded * rows * row_operations(block, plan) * (plan.transform > 0 ? 2 : 1);
+    if (plan.transform == 0) frequency_bytes += 2 * width * depth * plan.chunks * kChunk;
+    kappa_bytes += padded * rows * frequencies * 2 * width;
+    cost.table_bytes += rows * depth * 2 * width + static_cast<double>(plan.items()) * (width + 16);
+    const double points = plan.transform > 0 ? 4.0 * plan.transform * lanes + 4.0 * plan.width * lanes : 0;
+    cost.scratch_bytes =
+        std::max(cost.scratch_bytes, (depth * (10 * lanes + 4 * kChunk) + points) * width + 16.0 * depth * lanes);
   }
   if (kappa_bytes > kKappaBudget) cost.operations *= 2;
   cost.table_bytes += std::min(frequency_bytes, kFrequencyBudget) + (kappa_bytes > kKappaBudget ? 0 : kappa_bytes);

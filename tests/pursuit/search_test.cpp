@@ -9,6 +9,7 @@
 
 #include "envoi/error.hpp"
 #include "pursuit/cpu/screen.hpp"
+#include "pursuit/screen_tables.hpp"
 
 namespace envoi::pursuit {
 namespace {
@@ -113,6 +114,36 @@ TEST_P(SearchOfRandomGrids, finds_the_index_of_brute_force) {
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, SearchOfRandomGrids,
                          testing::Combine(testing::Values(Precision::exact, Precision::double_), testing::Bool()));
+
+TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
+  core::ThreadPool pool(2);
+  Random random(50);
+  for (int i = 0; i < 24; ++i) {
+    const int samples = random.integer(60, 200);
+    const double shortest = random.uniform(5, 12), longest = shortest * random.uniform(1.2, 3);
+    const double low = random.uniform(0, 0.1), high = random.uniform(0.35, 0.5);
+    const Grid grid =
+        atoms::make_grid({{low, high}, {shortest, longest}, {}, false}, random.uniform(0.1, 0.3), samples);
+    const Searcher searcher(grid, Precision::exact, false, pool);
+    int transforms = 0;
+    for (const atoms::Block& block : grid.blocks) {
+      transforms += plan_block(block, samples, screen_kernels<float>().lanes, true).transform > 0;
+    }
+    EXPECT_GT(transforms, 0) << "grid " << i;
+    std::vector<double> x = random_signal(random, samples, i % 6), weight;
+    if (i % 4 == 3) {
+      for (double& v : x) {
+        weight.push_back(random.uniform(0, 1) < 0.7);
+        v *= weight.back();
+      }
+    }
+    const Winner winner = searcher.best(x, weight, 0, &pool);
+    const atoms::Samples all{x.data(), weight.empty() ? nullptr : weight.data(), samples};
+    if (winner.energy > 0) {
+      EXPECT_EQ(winner.index, brute_force(grid, all, false)) << "grid " << i;
+    }
+  }
+}
 
 TEST(Search, gives_the_same_bits_for_any_number_of_threads) {
   on_random_grids(20, 20, [&](Random& random, const Grid& grid, int samples, int i) {

@@ -1,4 +1,6 @@
 // The inner loops of a grid search, compiled once an instruction set by Highway.
+#include <utility>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pursuit/cpu/screen.cpp"
 #include "hwy/foreach_target.h"
@@ -90,6 +92,8 @@ HWY_NOINLINE void Panel(const T* even, const T* odd, const T* chirp_cosine, cons
   }
 }
 
+#include "pursuit/cpu/transform-inl.hpp"
+
 // Upper bound of the energy of frequency f with chirp rate +c (sign 0) or -c (sign 1).
 // With M the map from z to sqrt(energy), |M(z + dz)| <= |Mz| + |M| |dz|, and (a + b)^2 <= a^2 (1 + eta) + b^2 (1 +
 // 1/eta).
@@ -97,12 +101,20 @@ template <class T>
 HWY_INLINE hn::Vec<Tag<T>> Bound(const ItemScores<T>& item, int f, int sign) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const T* s = item.sums + static_cast<size_t>(f) * 4 * lanes;
-  const auto ec = hn::LoadU(d, s), es = hn::LoadU(d, s + lanes);
-  const auto oc = hn::LoadU(d, s + 2 * lanes), os = hn::LoadU(d, s + 3 * lanes);
-  const auto re = sign ? hn::Add(ec, os) : hn::Sub(ec, os);
-  const auto im = sign ? hn::Sub(oc, es) : hn::Add(oc, es);  // minus the imaginary part
-  const T* kappa = item.kappa + (static_cast<size_t>(f) * 2 + static_cast<size_t>(sign)) * 2 * lanes;
+  hn::Vec<Tag<T>> re, im;  // im is minus the imaginary part
+  if (item.paired) {
+    const T* s = item.sums + static_cast<size_t>(f) * 4 * lanes;
+    const auto ec = hn::LoadU(d, s), es = hn::LoadU(d, s + lanes);
+    const auto oc = hn::LoadU(d, s + 2 * lanes), os = hn::LoadU(d, s + 3 * lanes);
+    re = sign ? hn::Add(ec, os) : hn::Sub(ec, os);
+    im = sign ? hn::Sub(oc, es) : hn::Add(oc, es);
+  } else {
+    const T* s = item.sums + static_cast<size_t>(f) * 2 * lanes;
+    re = hn::LoadU(d, s);
+    im = hn::Neg(hn::LoadU(d, s + lanes));
+  }
+  const size_t signs = item.paired ? 2 : 1;
+  const T* kappa = item.kappa + (static_cast<size_t>(f) * signs + static_cast<size_t>(sign)) * 2 * lanes;
   const auto kr = hn::LoadU(d, kappa), ki = hn::LoadU(d, kappa + lanes);
   const auto inverse_norm = hn::LoadU(d, item.inverse_norm), error2 = hn::LoadU(d, item.error2);
   const auto one = hn::Set(d, T(1)), two = hn::Set(d, T(2)), slack = hn::Set(d, item.kappa_error);
@@ -157,7 +169,7 @@ HWY_NOINLINE void Bounds(const ItemScores<T>& item, T* bounds) {
 template <class T>
 ScreenKernels<T> Kernels() {
   const Tag<T> d;
-  return {static_cast<int>(hn::Lanes(d)), &Product<T>, &Panel<T>, &Largest<T>, &Bounds<T>};
+  return {static_cast<int>(hn::Lanes(d)), &Product<T>, &Panel<T>, &Wrap<T>, &Transform<T>, &Largest<T>, &Bounds<T>};
 }
 ScreenKernels<float> KernelsF32() { return Kernels<float>(); }
 ScreenKernels<double> KernelsF64() { return Kernels<double>(); }

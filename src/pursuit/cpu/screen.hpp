@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace envoi::pursuit {
 
@@ -15,8 +16,9 @@ inline constexpr int kMostLanes = 64;
 // What the ending of an item needs. Arrays of lanes unless said otherwise.
 template <class T>
 struct ItemScores {
-  const T* sums = nullptr;          // [frequency][4][lane]: e cos, e sin, o cos, o sin
-  const T* kappa = nullptr;         // [frequency][+c, -c][re, im][lane], normalised
+  bool paired = true;               // +c and -c from four sums; else +c alone, from a transform
+  const T* sums = nullptr;          // [frequency][4][lane]: e cos, e sin, o cos, o sin; unpaired [2]: re, im
+  const T* kappa = nullptr;         // [frequency][+c, -c][re, im][lane], normalised; unpaired without -c
   const T* inverse_norm = nullptr;  // 1 / sum |g|^2; 0 for a lane that is not there
   const T* error2 = nullptr;        // squared bound on the error of a sum
   T kappa_error = 0;
@@ -27,6 +29,14 @@ struct ItemScores {
   int end[2] = {0, 0};
 };
 
+// A transform of `size` = product of the radices (2, 3, 4 or 5).
+template <class T>
+struct TransformPlan {
+  int size = 0;
+  std::vector<int> radices;
+  std::vector<T> root;  // exp(-2 pi i k / size): re, im
+};
+
 template <class T>
 struct ScreenKernels {
   int lanes = 0;
@@ -34,6 +44,11 @@ struct ScreenKernels {
   void (*product)(const T* panel, const T* cosine, const T* sine, int depth, int frequencies, T* sums);
   // panel[k][..] = e cos, e sin, o cos, o sin of the folded samples and the chirp's tables.
   void (*panel)(const T* even, const T* odd, const T* chirp_cosine, const T* chirp_sine, int depth, T* panel);
+  // data[point][re, im][lane]: the window's two sides, [k][lane], times factors [k][re, im, re, im of the left side],
+  // at k and -k modulo the size.
+  void (*wrap)(const T* right, const T* left, const T* factor, int depth, int size, T* data);
+  // Fourier transforms of every lane; returns the one of the two arrays that holds them.
+  T* (*transform)(T* data, T* other, const TransformPlan<T>& plan);
   // Upper bounds of the items' energies: the largest, and each as bounds[frequency][+c, -c][lane] (0 where absent).
   T (*largest)(const ItemScores<T>& item);
   void (*bounds)(const ItemScores<T>& item, T* bounds);
