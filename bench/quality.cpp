@@ -212,7 +212,7 @@ Rows crb() {
       second[1] += pair.higher_hz;
       const Draws draws =
           draw_many(200, {place, second}, snr, envoi::Method::joint, 2000 + static_cast<unsigned>(rows.size()));
-      rows.push_back(crb_row(name.data(), draws, {pair.converged_share, 1.2, 0}));
+      rows.push_back(crb_row(name.data(), draws, {pair.converged_share, 1.2, pair.converged_share > 0 ? 0.15 : 0.0}));
     }
   }
   return rows;
