@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "atoms/chirplet.hpp"
+#include "effort.hpp"
 
 namespace envoi::atoms {
 namespace {
@@ -61,7 +62,7 @@ Long energy_by_least_squares(const Samples& samples, const Atom& atom) {
 
 TEST(Atoms, energy_is_that_of_the_least_squares_fit) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < tests::effort(200); ++i) {
     const Draw d = draw(random, i % 5);
     for (const bool weighted : {false, true}) {
       const Moments<double> m = moments<double, 1>(d.samples(weighted), d.atom);
@@ -134,7 +135,7 @@ Long profile(const Draw& d, const std::array<Long, 4>& shift, Support range, boo
 
 TEST(Atoms, gradient_and_hessian_equal_differences_in_long_double) {
   std::mt19937_64 random(4);
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < tests::effort(200); ++i) {
     const Draw d = draw(random, i % 5);
     for (const bool phase_fixed : {false, true}) {
       const Curvature<double> c = curvature<double>(d.samples(), d.atom, phase_fixed);

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "effort.hpp"
 #include "envoi/error.hpp"
 #include "pursuit/cpu/screen.hpp"
 #include "pursuit/screen_tables.hpp"
@@ -119,7 +120,7 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
   core::ThreadPool pool(2);
   Random random(50);
   int transforms = 0;
-  for (int i = 0; i < 24; ++i) {
+  for (int i = 0; i < tests::effort(24); ++i) {
     const int samples = random.integer(60, 200);
     const double shortest = random.uniform(5, 12), longest = shortest * random.uniform(1.2, 3);
     const double low = random.uniform(0, 0.1), high = random.uniform(0.35, 0.5);
@@ -142,7 +143,7 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
       EXPECT_EQ(winner.index, brute_force(grid, all, false)) << "grid " << i;
     }
   }
-  EXPECT_GT(transforms, 24);
+  EXPECT_GT(transforms, tests::effort(20));
 }
 
 TEST(Search, gives_the_same_bits_for_any_number_of_threads) {
@@ -245,7 +246,7 @@ TEST(Search, the_grid_keeps_its_promise_for_any_atom_in_range) {
                         {100, 0.1, 0.5, 3, 20, 0.1},
                         {64, 1.0 / 64, 0.45, 3, 12, 0.05}};
   const char* full = std::getenv("ENVOI_FULL");
-  const int draws = full && *full ? 4000 : 2000;
+  const int draws = tests::effort(full && *full ? 4000 : 2000);
   core::ThreadPool pool(2);
   Random random(40);
   for (const Case& c : cases) {
