@@ -118,6 +118,14 @@ TEST(Edf, all_annotations_of_all_lists_are_found_on_the_axis_of_the_samples) {
   ASSERT_EQ(r.warnings.size(), 1u) << "the damaged list is said";
 }
 
+TEST(Edf, only_the_first_list_of_a_record_tells_its_time) {
+  EdfFile file = simple();
+  file.reserved = "EDF+D";
+  file.channels.push_back(
+      annotations({"+0" + kStamp + kStamp + '\0' + "+9" + kStamp + kStamp, "+1" + kStamp + kStamp}));
+  EXPECT_EQ(read(file).channels[0].samples.size(), 8u);
+}
+
 TEST(Edf, gaps_of_a_discontinuous_file_are_missing_samples) {
   EdfFile file = simple();
   file.reserved = "EDF+D";

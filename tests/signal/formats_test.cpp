@@ -92,6 +92,8 @@ TEST(Npy, lies_and_other_types_are_refused) {
   refused(npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,)}", "x"), {"structured"});
   refused(npy(header("<f2", "(1,)"), "xx"), {"<f2"});
   refused(npy(header("<f8", "(3,)"), doubles({1, 2})), {"cut off", "3"});
+  refused(npy(header("<f8", "(2, 3)"), doubles({1, 2, 3, 4, 5})), {"cut off", "2 x 3"});
+  refused(npy(header("<f8", "(2, 9223372036854775807)"), doubles({1, 2})), {"cut off"});
   refused(npy(header("<f8", "(4611686018427387904, 4)"), doubles({1, 2})), {"cut off"});
   refused(npy(header("<f8", "(99999999999999999999,)"), doubles({1, 2})), {"shape"});
   refused(npy(header("<f8", "(-1,)"), doubles({1, 2})), {"shape"});
@@ -218,6 +220,17 @@ TEST(Stretch, holds_the_samples_from_its_start_up_to_but_not_at_its_end) {
   for (const auto& [from, to] : {std::pair{2.0, 3.0}, std::pair{0.31, 0.39}, std::pair{0.5, 0.5}, std::pair{0.6, 0.5},
                                  std::pair{double(NAN), 1.0}, std::pair{-3.0, -2.0}}) {
     expect_error([&, f = from, t = to] { cut(f, t); }, ErrorKind::bad_argument, {"x.txt"});
+  }
+}
+
+TEST(Stretch, a_limit_on_a_sample_counts_as_on_it_whatever_the_rounding) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += std::to_string(i) + "\n";
+  for (int i = 0; i < 199; ++i) {
+    ReadOptions options = at_rate(100);
+    options.from_s = i * 0.01;
+    options.to_s = (i + 1) / 100.0;
+    EXPECT_EQ(from_bytes(text, "x.txt", options).channels[0].samples, (Samples{double(i)}));
   }
 }
 

@@ -114,6 +114,9 @@ TEST(Write, wav_holds_float_samples_and_is_the_same_bytes_each_time) {
   options.rate_hz = 44100;
   expect_error([&] { envoi::read(folder / "x.wav", options); }, ErrorKind::bad_argument, {"8000", "44100"});
 
+  std::ifstream in(folder / "x.wav", std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_EQ(bytes.substr(0, 128).find("PEAK"), std::string::npos) << "a PEAK chunk holds the time of day";
   const std::string hash = r.sha256;
   envoi::write_signal(folder / "x.wav", channels);
   EXPECT_EQ(envoi::read(folder / "x.wav").sha256, hash);
