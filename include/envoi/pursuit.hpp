@@ -34,7 +34,6 @@ struct Plan {
 // Throws Error (bad_argument) as decompose would, except for the limit of 1e10 atoms.
 ENVOI_API Plan plan(const Channel& channel, const PursuitOptions& options = {});
 
-
 struct DeviceInfo {
   std::string name;    // "cpu"
   std::string detail;  // processor name, instruction set chosen and why

@@ -20,10 +20,10 @@ struct Annotation {
 };
 
 struct Channel {
-  std::string name;             // UTF-8; unique within a recording (readers append " (2)" and so on)
-  std::string unit;             // "uV", "V", "" when unknown
-  double rate_hz = 0;           // samples a second
-  double start_s = 0;           // time of the first sample on the recording's own axis
+  std::string name;    // UTF-8; unique within a recording (readers append " (2)" and so on)
+  std::string unit;    // "uV", "V", "" when unknown
+  double rate_hz = 0;  // samples a second
+  double start_s = 0;  // time of the first sample on the recording's own axis
   DataKind kind = DataKind::other;
   std::vector<double> samples;  // NaN: a missing sample
 };
