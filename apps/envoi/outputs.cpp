@@ -24,8 +24,9 @@ std::string stem(const std::string& path) {
 
 std::string expand(std::string pattern, const std::string& input) {
   if (pattern.ends_with('/')) pattern += "{name}.json";
-  for (std::size_t at; (at = pattern.find(kName)) != std::string::npos;)
-    pattern = pattern.substr(0, at) + stem(input) + pattern.substr(at + kName.size());
+  const std::string name = stem(input);  // may hold {name} itself
+  for (std::size_t at = 0; (at = pattern.find(kName, at)) != std::string::npos; at += name.size())
+    pattern.replace(at, kName.size(), name);
   return pattern;
 }
 
