@@ -10,10 +10,19 @@
 namespace envoi::core {
 
 ThreadPool::ThreadPool(unsigned threads) {
-  for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  try {
+    for (unsigned i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  } catch (const std::exception&) {
+    const std::size_t started = workers_.size();
+    join();
+    throw Error(ErrorKind::out_of_memory, "only " + std::to_string(started + 1) + " of " + std::to_string(threads) +
+                                              " threads could be started; use a smaller --threads");
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { join(); }
+
+void ThreadPool::join() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

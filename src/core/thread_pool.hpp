@@ -15,6 +15,7 @@ namespace envoi::core {
 // Not for use from several threads at once, nor from inside a task.
 class ThreadPool {
  public:
+  // Throws Error (out_of_memory) if the system refuses so many threads.
   explicit ThreadPool(unsigned threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -27,6 +28,7 @@ class ThreadPool {
   void run(std::size_t count, const std::function<void(std::size_t, unsigned)>& task);
 
  private:
+  void join();
   void work(unsigned worker);
   void drain(unsigned worker);
 

@@ -98,6 +98,20 @@ std::array<Column, 6> jacobian(const Samples& samples, const Term& term) {
   });
 }
 
+// e^{-i psi}: Re(e^{-i psi} g) is the stronger quadrature, Re(i e^{-i psi} g) the weaker, and they are orthogonal.
+complex<double> axis(const atoms::Moments<double>& m) { return std::polar(1.0, -std::arg(m.s[0]) / 2); }
+bool is_parallel(const atoms::Moments<double>& m) {
+  return !(m.p[0] - std::abs(m.s[0]) >= atoms::kParallelGap * m.p[0]);
+}
+
+// Takes the weaker quadrature away where it counts as parallel: it would carry a huge amplitude for a tiny gain.
+void settle(const Samples& samples, Term& term) {
+  const auto m = atoms::moments<double, 1>(samples, term.atom);
+  if (!is_parallel(m)) return;
+  const complex<double> turn = axis(m);
+  term.alpha = turn * (term.alpha * std::conj(turn)).real();
+}
+
 // Symmetric positive definite system of any size, row-major, in place.
 bool cholesky(std::vector<double>& a, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
@@ -159,10 +173,15 @@ void solve_amplitudes(const Samples& samples, bool phase_fixed, std::vector<Term
   if (samples.weight) {
     for (std::size_t n = 0; n < size; ++n) residual[n] *= samples.weight[n] != 0 ? 1 : 0;
   }
+  std::vector<complex<double>> turns(terms.size());
   left.clear();
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    const auto pair = columns<2>(samples, terms[t].atom, [](double) {
-      return std::array<complex<double>, 2>{1.0, complex<double>(0, 1)};
+    // Along the axes of the atom's quadratures, the stronger first.
+    const auto m = atoms::moments<double, 1>(samples, terms[t].atom);
+    const bool parallel = !phase_fixed && is_parallel(m);
+    turns[t] = phase_fixed ? complex<double>(1) : axis(m);
+    const auto pair = columns<2>(samples, terms[t].atom, [&](double) {
+      return std::array<complex<double>, 2>{turns[t], turns[t] * complex<double>(0, 1)};
     });
     for (std::size_t h = 0; h < per_term; ++h) {
       const std::size_t j = t * per_term + h;
@@ -170,6 +189,7 @@ void solve_amplitudes(const Samples& samples, bool phase_fixed, std::vector<Term
       std::copy(pair[h].value.begin(), pair[h].value.end(), q.begin() + pair[h].begin);
       const double before = dot(q, q);
       upper[j].assign(j + 1, 0.0);
+      if (h == 1 && parallel) continue;
       for (int pass = 0; pass < 2; ++pass) {
         for (std::size_t i = 0; i < j; ++i) {
           if (basis[i].empty()) continue;
@@ -197,7 +217,7 @@ void solve_amplitudes(const Samples& samples, bool phase_fixed, std::vector<Term
     solution[j] = sum / upper[j][j];
   }
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    terms[t].alpha = {solution[t * per_term], phase_fixed ? 0.0 : solution[t * per_term + 1]};
+    terms[t].alpha = turns[t] * complex<double>(solution[t * per_term], phase_fixed ? 0.0 : solution[t * per_term + 1]);
   }
 }
 
@@ -234,6 +254,7 @@ double fit_jointly(const Samples& samples, const Limits& limits, bool phase_fixe
         atom.chirp_rate += m[kChirpRate];
         atom = clamp(atom, limits);
         trial[t].alpha += complex<double>(m[4], phase_fixed ? 0 : m[5]);
+        if (!phase_fixed) settle(samples, trial[t]);
       }
       const double there = residual_of(samples, trial, trial_residual);
       if (there < energy) {
@@ -343,6 +364,7 @@ void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fix
           const double now = fit_jointly(alone, limits, phase_fixed, two);
           if (now < best_left) best_left = now, best = two;
         }
+        if (best.empty()) continue;
         std::vector<Term> trial = terms;
         trial[i] = best[0], trial[j] = best[1];
         const double now = fit_jointly(samples, limits, phase_fixed, trial);

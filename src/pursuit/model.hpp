@@ -19,8 +19,9 @@ struct Term {
 // residual = (value - the terms' sum) where the weight is not 0, else 0. Returns its energy.
 double residual_of(const atoms::Samples& samples, const std::vector<Term>& terms, std::vector<double>& residual);
 
-// Re-solves all amplitudes and phases by orthogonalisation; a quadrature that is a sum of earlier ones to within 1e-6
-// of its energy gets no amplitude. left[i]: energy left by the first i + 1 terms.
+// Re-solves all amplitudes and phases by orthogonalisation. An atom's weaker quadrature counts only as it does for a
+// single atom (1 - |kappa| >= 1e-3); a quadrature that is a sum of earlier ones to within 1e-6 gets no amplitude.
+// left[i]: energy left by the first i + 1 terms.
 void solve_amplitudes(const atoms::Samples& samples, bool phase_fixed, std::vector<Term>& terms,
                       std::vector<double>& left);
 

@@ -7,7 +7,9 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <sstream>
 
+#include "atoms/waveform.hpp"
 #include "core/spectrum.hpp"
 #include "core/thread_pool.hpp"
 #include "envoi/error.hpp"
@@ -45,11 +47,12 @@ struct SegmentResult {
   std::vector<Chirplet> atoms;
 };
 
-// The window's samples without their trend; NaN becomes weight 0.
+// The window's samples without their trend, scaled by a power of two; NaN becomes weight 0.
 struct Detrended {
   std::vector<double> value, weight;
   double mean = 0, slope_per_s = 0, energy = 0;
   std::size_t missing = 0;
+  int exponent = 0;  // the values are in units of 2^exponent, so that squares neither overflow nor vanish
   std::span<const double> weights() const {
     return missing ? std::span<const double>(weight) : std::span<const double>();
   }
@@ -82,9 +85,12 @@ Detrended detrend(const Channel& channel, const Window& window, Detrend how) {
   }
   const double present = out.present();
   if (present == 0) return out;
-  if (!std::isfinite(largest * largest * present))
-    throw Error(ErrorKind::numerical, "channel " + channel.name + ": samples up to " + std::to_string(largest) +
-                                          " overflow when squared; rescale the recording");
+  if (!std::isfinite(largest * largest * present)) {
+    std::ostringstream text;
+    text << "channel " << channel.name << ": samples up to " << largest
+         << " overflow when squared; rescale the recording";
+    throw Error(ErrorKind::numerical, text.str());
+  }
   double slope = 0;  // a sample
   const double mean_time = time_sum / present;
   if (how != Detrend::none) {
@@ -106,9 +112,16 @@ Detrended detrend(const Channel& channel, const Window& window, Detrend how) {
   for (std::size_t n = 0; n < size; ++n) {
     if (out.weight[n] == 0) continue;
     out.value[n] -= out.mean + out.slope_per_s * (static_cast<double>(n) / channel.rate_hz);
-    out.energy += out.value[n] * out.value[n];
   }
-  const double rounding = 2e-15 * largest;
+  double rest_largest = 0;
+  for (const double v : out.value) rest_largest = std::max(rest_largest, std::abs(v));
+  if (rest_largest > 0) std::frexp(rest_largest, &out.exponent);
+  out.energy = 0;
+  for (double& v : out.value) {
+    v = std::ldexp(v, -out.exponent);
+    out.energy += v * v;
+  }
+  const double rounding = std::ldexp(2e-15 * largest, -out.exponent);
   if (how != Detrend::none && out.energy <= present * rounding * rounding) {  // a constant, to rounding
     std::fill(out.value.begin(), out.value.end(), 0.0);
     out.energy = 0;
@@ -133,6 +146,21 @@ double energy_of(const Term& term, const atoms::Samples& samples) {
                                    const double m = term.alpha.real() * g.real() - term.alpha.imag() * g.imag();
                                    energy += m * m;
                                  });
+  return energy;
+}
+
+// What the atoms leave, from the numbers that the result will hold: so that whoever rebuilds the signal finds the same.
+double rebuilt_energy(const Detrended& data, const Segment& segment, double rate, const std::vector<Chirplet>& found) {
+  std::vector<double> sum(data.value.size(), 0.0);
+  for (Chirplet atom : found) {
+    atom.amplitude = std::ldexp(atom.amplitude, -data.exponent);
+    atoms::add_chirplet(atom, segment.start_s, rate, sum);
+  }
+  double energy = 0;
+  for (std::size_t n = 0; n < sum.size(); ++n) {
+    const double rest = (data.value[n] - sum[n]) * data.weight[n];
+    energy += rest * rest;
+  }
   return energy;
 }
 
@@ -253,12 +281,13 @@ Chirplet SegmentPursuit::describe(const Window& window, const Detrended& data, c
   out.frequency_hz = term.atom.frequency * rate;
   out.duration_s = term.atom.duration() / rate;
   out.chirp_rate_hz_per_s = term.atom.chirp_rate * rate * rate + 0.0;  // no -0
-  out.amplitude = std::abs(term.alpha);
+  out.amplitude = std::ldexp(std::abs(term.alpha), data.exponent);
   out.phase_rad = out.amplitude > 0 ? std::arg(term.alpha) : 0;
   if (out.phase_rad <= -std::numbers::pi) out.phase_rad = std::numbers::pi;
-  out.peak = peak_of(term, window.size);
-  out.energy = energy_of(term, data.samples());
-  out.energy_share = options_.method == Method::mp ? out.energy / data.energy : kUndetermined;
+  out.peak = std::ldexp(peak_of(term, window.size), data.exponent);
+  const double energy = energy_of(term, data.samples());
+  out.energy = std::ldexp(energy, 2 * data.exponent);
+  out.energy_share = options_.method == Method::mp ? energy / data.energy : kUndetermined;
   out.se = {errors[0] / rate,        errors[1] * rate, errors[2] * out.duration_s,
             errors[3] * rate * rate, errors[4],        errors[5]};
   const double centre = static_cast<double>(window.begin) + term.atom.centre();
@@ -281,7 +310,7 @@ SegmentResult SegmentPursuit::run(const Window& window) {
   }
   segment.mean = data.mean;
   segment.slope_per_s = data.slope_per_s;
-  segment.energy = data.energy;
+  segment.energy = std::ldexp(data.energy, 2 * data.exponent);
   if (!(data.energy > 0)) {
     segment.stop_reason = StopReason::silence;
     return out;
@@ -306,17 +335,15 @@ SegmentResult SegmentPursuit::run(const Window& window) {
     pursuit::solve_amplitudes(data.samples(), fixed_, terms, left);
   }
   segment.certificate = certificate_;
-  std::vector<double> residual;
-  const double energy = pursuit::residual_of(data.samples(), terms, residual);
-  if (!terms.empty()) {
-    left.back() = energy;
-    segment.energy_left_share = energy / data.energy;
-    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
-  }
   const auto errors = pursuit::standard_errors(data.samples(), fixed_, options_.method == Method::joint, terms);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     out.atoms.push_back(describe(window, data, terms[i], errors[i]));
     out.atoms.back().energy_left_share = left[i] / data.energy;
+  }
+  if (!terms.empty()) {
+    segment.energy_left_share = out.atoms.back().energy_left_share =
+        rebuilt_energy(data, segment, channel_.rate_hz, out.atoms) / data.energy;
+    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
   }
   segment.atom_count = out.atoms.size();
   return out;

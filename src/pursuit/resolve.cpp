@@ -50,6 +50,15 @@ void check_stops(const StopRules& stop) {
   if (stop.noise_p && !(*stop.noise_p > 0 && *stop.noise_p < 1)) refuse("--noise must lie between 0 and 1");
 }
 
+// Past half a cycle a sample^2 the frequency crosses the whole band from one sample to the next.
+void check_chirp_rates(const Range& range, const char* name, double rate) {
+  const double most = rate * rate / 2;
+  if (std::max(std::abs(range.low), std::abs(range.high)) > most) {
+    refuse(
+        text(name, " runs from ", range.low, " to ", range.high, " Hz/s; at ", rate, " Hz it must stay within ", most));
+  }
+}
+
 std::vector<Window> lay_windows(std::int64_t samples, std::int64_t window, std::int64_t hop, std::int64_t& covered) {
   std::vector<Window> windows;
   std::int64_t begin = 0;
@@ -79,6 +88,8 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   const std::string where = channel.name.empty() ? "" : "channel " + channel.name + ": ";
   if (!std::isfinite(rate) || !(rate > 0))
     refuse(text(where, "the rate is ", rate, " Hz; it must be a finite number above 0"));
+  if (rate < 1e-9 || rate > 1e15)
+    refuse(text(where, "the rate is ", rate, " Hz; it must lie between 1e-9 and 1e15 Hz"));
   if (samples < kLeastSamples)
     throw Error(ErrorKind::bad_file, text(where, samples, samples == 1 ? " sample is" : " samples are",
                                           " too few to analyse; at least ", kLeastSamples, " are needed"));
@@ -147,6 +158,11 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
       refuse(text(where, "grid axis fc runs from ", o.grid->frequency_hz.first, " to ", o.grid->frequency_hz.last,
                   " Hz; it must stay between 0 and half the rate, ", rate / 2, " Hz"));
     }
+    if (std::exp(o.grid->ln_duration.last) > 1e6 * length) {
+      refuse(text("grid axis lnDt ends at ln ", o.grid->ln_duration.last, ", absurdly longer than the window of ",
+                  length, " s"));
+    }
+    check_chirp_rates({o.grid->chirp_rate_hz_per_s.first, o.grid->chirp_rate_hz_per_s.last}, "grid axis c", rate);
     if (std::exp(o.grid->ln_duration.first) * rate < 0.5)
       refuse(text(where, "grid axis lnDt begins at ", std::exp(o.grid->ln_duration.first), " s, under half a sample"));
   }
@@ -192,6 +208,7 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
     refuse(text(where, "--durations begin at ", o.durations_s->low, " s, under half a sample at ", rate, " Hz"));
   if (o.durations_s && o.durations_s->high > 1e6 * length)
     refuse(text("--durations end at ", o.durations_s->high, " s, absurdly longer than the window"));
+  if (o.chirp_rates_hz_per_s) check_chirp_rates(*o.chirp_rates_hz_per_s, "--chirp-rates", rate);
   if (o.gabor) {
     if (o.chirp_rates_hz_per_s && !(o.chirp_rates_hz_per_s->low <= 0 && o.chirp_rates_hz_per_s->high >= 0))
       refuse("--gabor needs chirp rate 0 in --chirp-rates");

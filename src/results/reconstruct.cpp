@@ -1,8 +1,9 @@
 // The signal that a decomposition stands for: trend and kept atoms, sample by sample.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <span>
 
+#include "atoms/waveform.hpp"
 #include "envoi/error.hpp"
 #include "envoi/results.hpp"
 #include "signal/shared.hpp"
@@ -10,7 +11,6 @@
 namespace envoi {
 namespace {
 
-constexpr double kSupport = 6;  // durations on either side of the centre
 constexpr double kMostSamples = 1099511627776.0;
 
 // A segment's place among its channel's samples.
@@ -18,25 +18,6 @@ struct Placed {
   const Segment* segment;
   std::size_t first, end;
 };
-
-void add_atom(const Chirplet& atom, const Placed& placed, double rate, double* samples) {
-  // Times are counted from the segment's start: exact for whole samples, and no large number is ever squared.
-  const double centre = atom.time_s - placed.segment->start_s;
-  const double reach = kSupport * atom.duration_s;
-  const double last = static_cast<double>(placed.end - placed.first) - 1;
-  const double low = std::max(0.0, std::ceil((centre - reach) * rate) - 1);
-  const double high = std::min(last, std::floor((centre + reach) * rate) + 1);
-  if (!(low <= high)) return;
-  const double turn = 2 * std::numbers::pi;
-  for (auto n = static_cast<std::size_t>(low); n <= static_cast<std::size_t>(high); ++n) {
-    const double t = static_cast<double>(n) / rate - centre;
-    if (std::abs(t) > reach * (1 + 1e-12)) continue;
-    const double u = t / atom.duration_s;
-    samples[placed.first + n] +=
-        atom.amplitude * std::exp(-0.5 * u * u) *
-        std::cos(turn * (atom.frequency_hz * t + 0.5 * atom.chirp_rate_hz_per_s * t * t) + atom.phase_rad);
-  }
-}
 
 // Trends do not add up: where segments overlap, each holds as far as the middle of the overlap, which is the end of
 // its central hop.
@@ -89,7 +70,9 @@ Channel rebuild(const Decomposition& result, std::size_t index) {
   add_trends(placed, channel.rate_hz, channel.samples);
   for (const Placed& p : placed)
     for (const Chirplet& atom : result.atoms_of(*p.segment))
-      if (atom.kept) add_atom(atom, p, channel.rate_hz, channel.samples.data());
+      if (atom.kept)
+        atoms::add_chirplet(atom, p.segment->start_s, channel.rate_hz,
+                            std::span(channel.samples).subspan(p.first, p.end - p.first));
   return channel;
 }
 
