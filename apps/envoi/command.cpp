@@ -63,7 +63,7 @@ int report_current_exception(const std::string& file) {
   try {
     throw;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::bad_file && standard_output_abandoned()) return kFault;
+    if (error.kind() == ErrorKind::bad_file && standard_output_abandoned()) return kDone;  // the reader has had enough
     complain(error.what());
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {

@@ -60,7 +60,9 @@ Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::strin
       const std::string path = expand(pattern, input);
       require_known_ending(path);
       for (const std::string& other : inputs) require_different(path, other);
-      if (!taken.insert(path).second)
+      std::error_code ignored;
+      const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);  // by any spelling
+      if (!taken.insert(ignored ? path : real.string()).second)
         usage_error(path + ": is the output of two inputs, or given twice; name them apart");
       core::AtomicFile::check(path);
       if (collects(pattern)) break;

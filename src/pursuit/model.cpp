@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include "pursuit/refine.hpp"
 
@@ -221,8 +223,8 @@ void solve_amplitudes(const Samples& samples, bool phase_fixed, std::vector<Term
   }
 }
 
-double fit_jointly(const Samples& samples, const Limits& limits, bool phase_fixed, std::vector<Term>& terms) {
-  constexpr int kMostSteps = 60;
+double fit_jointly(const Samples& samples, const Limits& limits, bool phase_fixed, std::vector<Term>& terms,
+                   int most_steps) {
   constexpr double kSettled = 1e-10;
   const int per_term = phase_fixed ? 5 : 6;
   std::vector<double> residual, trial_residual, matrix, right;
@@ -230,7 +232,7 @@ double fit_jointly(const Samples& samples, const Limits& limits, bool phase_fixe
   if (terms.empty()) return energy;
   double damping = 1e-4;
   int quiet = 0;
-  for (int step = 0; step < kMostSteps && energy > 0; ++step) {
+  for (int step = 0; step < most_steps && energy > 0; ++step) {
     const std::vector<Column> jacobians = all_columns(samples, terms, per_term);
     normal_equations(jacobians, residual.data(), matrix, right);
     const std::size_t n = jacobians.size();
@@ -309,7 +311,8 @@ std::vector<std::array<Atom, 2>> splits(const Atom& atom) {
 
 void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fixed, const FindAtom& search,
                     double noise_gain, std::vector<Term>& terms) {
-  constexpr int kMostRounds = 8;
+  constexpr int kMostRounds = 8, kFirstSteps = 12;
+  constexpr std::size_t kPromising = 10;
   constexpr double kSplitGain = 4;  // variances, for a single pair
   std::vector<double> residual, left;
   double energy = fit_jointly(samples, limits, phase_fixed, terms);
@@ -355,14 +358,20 @@ void fit_thoroughly(const Samples& samples, const Limits& limits, bool phase_fix
         Term merged;
         if (!search(residual, merged)) continue;
         const Samples alone{residual.data(), samples.weight, samples.size};
-        // The most promising start, by its fit of the two alone, then the whole.
-        std::vector<Term> best;
-        double best_left = 1e300;
+        // A few steps from every start; the most promising ones to their end, by the fit of the two alone.
+        std::vector<std::pair<double, std::vector<Term>>> starts;
         for (const auto& pair : splits(merged.atom)) {
           std::vector<Term> two{{clamp(pair[0], limits), {}}, {clamp(pair[1], limits), {}}};
           solve_amplitudes(alone, phase_fixed, two, left);
-          const double now = fit_jointly(alone, limits, phase_fixed, two);
-          if (now < best_left) best_left = now, best = two;
+          const double now = fit_jointly(alone, limits, phase_fixed, two, kFirstSteps);
+          starts.emplace_back(now, std::move(two));
+        }
+        std::stable_sort(starts.begin(), starts.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        std::vector<Term> best;
+        double best_left = std::numeric_limits<double>::max();
+        for (std::size_t k = 0; k < kPromising; ++k) {
+          const double now = fit_jointly(alone, limits, phase_fixed, starts[k].second);
+          if (now < best_left) best_left = now, best = starts[k].second;
         }
         if (best.empty()) continue;
         std::vector<Term> trial = terms;

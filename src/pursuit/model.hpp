@@ -28,7 +28,7 @@ void solve_amplitudes(const atoms::Samples& samples, bool phase_fixed, std::vect
 // Levenberg-Marquardt on all parameters of all terms, inside the limits. Never ends with more energy left than it
 // began with; returns what is left.
 double fit_jointly(const atoms::Samples& samples, const atoms::Limits& limits, bool phase_fixed,
-                   std::vector<Term>& terms);
+                   std::vector<Term>& terms, int most_steps = 60);
 
 // The joint fit with ways out of local optima: each atom in turn is taken out, the others refitted, what is left
 // searched again and the whole refitted; neighbours are merged and split anew. Kept where that gains more than noise

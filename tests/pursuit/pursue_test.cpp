@@ -298,6 +298,65 @@ TEST(Decompose, phase_fixed_atoms_have_phase_zero_and_never_fit_better) {
   EXPECT_GE(d.segments[0].energy_left_share, solved - 1e-12);
 }
 
+TEST(Decompose, joint_atoms_near_the_edges_of_the_spectrum_rebuild_what_is_reported) {
+  std::mt19937_64 random(19);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < tests::effort(8); ++i) {
+    Channel channel = noise_channel(256, 20 + static_cast<std::uint64_t>(i));
+    channel.rate_hz = 100;
+    const double edge = i % 2 ? 50 - uniform(random) : uniform(random), chirp = uniform(random) - 0.5;
+    double largest = 0;
+    for (std::size_t n = 0; n < 256; ++n) {
+      const double t = static_cast<double>(n) / 100;
+      channel.samples[n] =
+          0.001 * (i % 3) * channel.samples[n] + std::cos(2 * std::numbers::pi * (edge * t + chirp * t * t));
+      largest = std::max(largest, std::abs(channel.samples[n]));
+    }
+    PursuitOptions options;
+    options.band_hz = Range{0, 50};
+    options.whole = true;
+    options.method = Method::joint;
+    options.stop.atoms = 5;
+    const Decomposition d = decompose(channel, options);
+    double energy = 0;
+    std::vector<double> left(256);
+    for (std::size_t n = 0; n < 256; ++n) left[n] = channel.samples[n] - d.segments[0].mean;
+    for (const Chirplet& atom : d.atoms) {
+      EXPECT_LT(atom.amplitude, 1000 * largest);
+      for (std::size_t n = 0; n < 256; ++n) {
+        const double t = static_cast<double>(n) / 100 - atom.time_s;
+        if (std::abs(t) > 6 * atom.duration_s) continue;
+        left[n] -= atom.amplitude * std::exp(-t * t / (2 * atom.duration_s * atom.duration_s)) *
+                   std::cos(2 * std::numbers::pi * (atom.frequency_hz * t + atom.chirp_rate_hz_per_s * t * t / 2) +
+                            atom.phase_rad);
+      }
+    }
+    for (const double x : left) energy += x * x;
+    const double snr = 10 * std::log10(d.segments[0].energy / energy);
+    if (snr < 150) {
+      EXPECT_NEAR(d.segments[0].snr_db, snr, 1e-6) << i;
+    } else {
+      EXPECT_NEAR(d.segments[0].snr_db, snr, 1) << i;
+    }
+  }
+}
+
+TEST(Decompose, huge_and_tiny_samples_are_analysed_as_any_other) {
+  const Channel channel = noise_channel(256, 21);
+  for (const double scale : {0x1p500, 0x1p-700}) {
+    Channel scaled = channel;
+    for (double& x : scaled.samples) x *= scale;
+    PursuitOptions options = quick();
+    options.method = Method::joint;
+    const Decomposition want = decompose(channel, options), got = decompose(scaled, options);
+    ASSERT_EQ(got.atoms.size(), want.atoms.size());
+    for (std::size_t i = 0; i < got.atoms.size(); ++i) {
+      EXPECT_EQ(got.atoms[i].frequency_hz, want.atoms[i].frequency_hz);
+      EXPECT_EQ(got.atoms[i].amplitude / scale, want.atoms[i].amplitude);
+    }
+  }
+}
+
 TEST(Decompose, bad_options_are_refused_with_a_reason) {
   const Channel good = noise_channel(512, 16);
   struct Case {
@@ -345,6 +404,18 @@ TEST(Decompose, bad_options_are_refused_with_a_reason) {
       {"1e10",
        [](auto& o, auto&) {
          o.grid = ExplicitGrid{{0, 1, 1e-4}, false, {1, 20, 1e-3}, {-2, -1, 1e-3}, {0, 10, 1}};
+       }},
+      {"lnDt",
+       [](auto& o, auto&) {
+         o.grid = ExplicitGrid{{0, 1, 0.1}, false, {1, 2, 1}, {709, 710, 1}, {0, 0, 1}};
+       }},
+      {"axis c",
+       [](auto& o, auto&) {
+         o.grid = ExplicitGrid{{0, 1, 0.1}, false, {1, 2, 1}, {-3, -1, 1}, {1e15, 1e15, 1}};
+       }},
+      {"--chirp-rates",
+       [](auto& o, auto&) {
+         o.chirp_rates_hz_per_s = Range{0, 1e9};
        }},
       {"CUDA", [](auto& o, auto&) { o.device = "cuda:0"; }},
       {"too few", [](auto&, auto& c) { c.samples.resize(1); }},
