@@ -57,7 +57,7 @@ int report_current_exception(const std::string& file) {
   const auto complain = [&](const std::string& what) {
     const std::string base = file.substr(file.rfind('/') + 1);
     const bool named = file.empty() || what.rfind(file, 0) == 0 || what.rfind(base, 0) == 0 ||
-                       (file == "-" && what.rfind("standard input", 0) == 0);
+                       (file == "-" && (what.rfind("standard input", 0) == 0 || what.rfind("stdin", 0) == 0));
     say("envoi: " + (named ? "" : (file == "-" ? "standard input" : file) + ": ") + what);
   };
   try {

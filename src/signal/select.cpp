@@ -89,7 +89,7 @@ std::vector<std::size_t> select_channels(const std::string& file, const std::vec
         found = true;
       }
     }
-    if (!found) bad_argument(file, "no channel '" + printable(pattern) + "'; there are: " + list_of(names));
+    if (!found) bad_argument(file, "no channel '" + printable(pattern, 40) + "'; there are: " + list_of(names));
   }
   return chosen;
 }
@@ -129,8 +129,9 @@ void Crop::apply(Channel& channel) {
 void Crop::finish(Recording& recording) const {
   const auto is_empty = [](const Channel& channel) { return channel.samples.empty(); };
   if (std::all_of(recording.channels.begin(), recording.channels.end(), is_empty)) {
-    bad_argument(file_, "no samples from " + rounded(from_s_) + " s to " + rounded(to_s_) +
-                            " s; the recording goes from " + rounded(first_s_) + " s to " + rounded(end_s_) + " s");
+    bad_argument(file_, "no samples from " + rounded(from_s_) + " s" +
+                            (std::isfinite(to_s_) ? " to " + rounded(to_s_) + " s" : std::string(" on")) +
+                            "; the recording goes from " + rounded(first_s_) + " s to " + rounded(end_s_) + " s");
   }
   for (const Channel& channel : recording.channels) {
     if (is_empty(channel)) {

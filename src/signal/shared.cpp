@@ -143,7 +143,8 @@ namespace {
 
 void check_rate(const std::string& file, double rate_hz) {
   if (!(rate_hz >= 1e-9 && rate_hz <= 1e15)) {
-    bad_argument(file, "the rate must be a number of Hz above 0, not " + rounded(rate_hz) + "; correct --rate");
+    bad_argument(
+        file, "the rate must be a number of Hz above 0 (1e-9 to 1e15), not " + rounded(rate_hz) + "; correct --rate");
   }
 }
 
