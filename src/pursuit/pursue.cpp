@@ -288,8 +288,12 @@ Chirplet SegmentPursuit::describe(const Window& window, const Detrended& data, c
   const double energy = energy_of(term, data.samples());
   out.energy = std::ldexp(energy, 2 * data.exponent);
   out.energy_share = options_.method == Method::mp ? energy / data.energy : kUndetermined;
-  out.se = {errors[0] / rate,        errors[1] * rate, errors[2] * out.duration_s,
-            errors[3] * rate * rate, errors[4],        errors[5]};
+  out.se = {errors[0] / rate,
+            errors[1] * rate,
+            errors[2] * out.duration_s,
+            errors[3] * rate * rate,
+            std::ldexp(errors[4], data.exponent),
+            errors[5]};
   const double centre = static_cast<double>(window.begin) + term.atom.centre();
   out.kept = centre >= window.owns_from && centre < window.owns_to;
   return out;

@@ -118,6 +118,9 @@ TEST(Decompose, a_scaled_signal_has_the_same_atoms) {
       EXPECT_NEAR(got.atoms[i].time_s, want.atoms[i].time_s, tolerance);
       EXPECT_NEAR(got.atoms[i].frequency_hz, want.atoms[i].frequency_hz, 40 * tolerance);
       EXPECT_NEAR(got.atoms[i].amplitude / scale, want.atoms[i].amplitude, tolerance);
+      EXPECT_NEAR(got.atoms[i].peak / scale, want.atoms[i].peak, tolerance);
+      EXPECT_NEAR(got.atoms[i].energy / (scale * scale), want.atoms[i].energy, 1e3 * tolerance);
+      EXPECT_NEAR(got.atoms[i].se.amplitude / scale, want.atoms[i].se.amplitude, tolerance);
     }
   }
 }
