@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <optional>
 #include <sstream>
 
 #include "atoms/waveform.hpp"
@@ -189,7 +188,7 @@ class SegmentPursuit {
 
  private:
   bool find(const Detrended& data, const std::vector<double>& residual, Term& found, bool record);
-  std::optional<StopReason> collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left);
+  StopReason collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left);
   double trials() const {
     const bool gabor = prepared_.grid.limits.low[atoms::kChirpRate] == prepared_.grid.limits.high[atoms::kChirpRate];
     return std::max(1.0, (gabor ? kIndependentShareOfGabor : kIndependentShare) * prepared_.grid.effective_atoms);
@@ -234,8 +233,7 @@ bool SegmentPursuit::find(const Detrended& data, const std::vector<double>& resi
   return true;
 }
 
-std::optional<StopReason> SegmentPursuit::collect(const Detrended& data, std::vector<Term>& terms,
-                                                  std::vector<double>& left) {
+StopReason SegmentPursuit::collect(const Detrended& data, std::vector<Term>& terms, std::vector<double>& left) {
   const StopRules& stop = options_.stop;
   std::vector<double> residual = data.value;
   double energy = data.energy;
@@ -325,7 +323,7 @@ SegmentResult SegmentPursuit::run(const Window& window) {
 
   std::vector<Term> terms;
   std::vector<double> left;
-  segment.stop_reason = collect(data, terms, left).value();
+  segment.stop_reason = collect(data, terms, left);
   if (options_.method == Method::joint && !terms.empty()) {
     const auto again = [&](const std::vector<double>& residual, Term& found) {
       return find(data, residual, found, false);
