@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -69,11 +70,21 @@ double multiply_add(float* sink) {
 #endif
 }
 
-// run(thread) on each of `threads` threads at once; seconds until the last is done.
+// run(thread) on each of `threads` threads at once, from when all are there; seconds until the last is done.
 double timed(unsigned threads, const std::function<void(unsigned)>& run) {
-  const auto start = Clock::now();
+  std::atomic<unsigned> there{0};
+  const auto wait = [&] {
+    for (++there; there < threads;) std::this_thread::yield();
+  };
   std::vector<std::thread> others;
-  for (unsigned t = 1; t < threads; ++t) others.emplace_back(run, t);
+  for (unsigned t = 1; t < threads; ++t) {
+    others.emplace_back([&, t] {
+      wait();
+      run(t);
+    });
+  }
+  wait();
+  const auto start = Clock::now();
   run(0);
   for (std::thread& other : others) other.join();
   return seconds_since(start);
@@ -109,7 +120,8 @@ double peak_gflops(unsigned threads) {
     std::vector<double> operations(threads);
     const double seconds = timed(threads, [&](unsigned t) {
       float sink = 1;
-      for (int i = 0; i < 40; ++i) operations[t] += multiply_add(&sink);
+      // Long enough for the system to spread the threads.
+      for (const auto start = Clock::now(); seconds_since(start) < 0.1;) operations[t] += multiply_add(&sink);
       volatile float kept = sink;
       static_cast<void>(kept);
     });
