@@ -23,7 +23,7 @@ struct Search {
   Search(envoi::atoms::Grid grid_in, unsigned threads)
       : grid(std::move(grid_in)), pool(threads), searcher(grid, envoi::Precision::exact, false, pool) {}
   void operator()(const std::vector<double>& signal) { searcher.best(signal, {}, 0, &pool); }
-  double operations() const { return envoi::pursuit::search_cost(grid, envoi::Precision::exact, false).operations; }
+  double operations() const { return envoi::pursuit::search_cost(grid, envoi::Precision::exact).operations; }
 
   envoi::atoms::Grid grid;
   envoi::core::ThreadPool pool;
@@ -159,7 +159,7 @@ Rows search_grid() {
     note(std::string("search/grid ") + named.name);
     Search search(grid_of(named.options), threads);
     const double ms = median_ms(9, [&](int i) { search(inputs.wide[static_cast<std::size_t>(i)]); });
-    const envoi::pursuit::SearchCost cost = envoi::pursuit::search_cost(search.grid, envoi::Precision::exact, false);
+    const envoi::pursuit::SearchCost cost = envoi::pursuit::search_cost(search.grid, envoi::Precision::exact);
     const double megabytes = (cost.table_bytes + threads * cost.scratch_bytes) / 1e6;
     rows.push_back(Row("search/grid", std::to_string(search.grid.size) + "x512 n=1, " + named.name)
                        .with("envoi_ms", ms)

@@ -469,8 +469,7 @@ Decomposition decompose(const Recording& recording, const PursuitOptions& option
 Plan plan(const Channel& channel, const PursuitOptions& options) {
   const Resolved resolved = pursuit::resolve(channel, options);
   const Grid grid = pursuit::grid_for(channel, resolved.options, resolved.window, false);
-  const pursuit::SearchCost cost =
-      pursuit::search_cost(grid, resolved.options.precision, resolved.options.phase == Phase::fixed);
+  const pursuit::SearchCost cost = pursuit::search_cost(grid, resolved.options.precision);
   const unsigned threads = core::thread_count(options.threads);
   Plan out;
   out.options = resolved.options;

@@ -73,7 +73,6 @@ struct Tile {
   T inverse_norm[kMostLanes] = {};
   T error2[kMostLanes] = {};
   atoms::Atom atom[kMostLanes];  // centres
-  bool interior = true;          // no atom is cut by an edge or a missing sample
   double largest_error = 0;
 };
 

@@ -231,7 +231,7 @@ double multiply_add_rate() {
   return operations / std::max(best, 1e-9);
 }
 
-SearchCost search_cost(const Grid& grid, Precision precision, bool) {
+SearchCost search_cost(const Grid& grid, Precision precision) {
   const int lanes = precision == Precision::exact ? screen_kernels<float>().lanes : screen_kernels<double>().lanes;
   const double width = precision == Precision::exact ? 4 : 8;
   SearchCost cost;

@@ -35,7 +35,7 @@ struct SearchCost {
 // Floating-point operations a second of one thread in the screen's inner loop, measured here once in some milliseconds.
 double multiply_add_rate();
 
-SearchCost search_cost(const atoms::Grid& grid, Precision precision, bool phase_fixed);
+SearchCost search_cost(const atoms::Grid& grid, Precision precision);
 
 // Tables of one grid. After construction it is read-only: best() may be called from several threads, each with a
 // pool of its own or none.

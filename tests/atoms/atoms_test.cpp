@@ -113,10 +113,6 @@ TEST(Atoms, parallel_quadratures_count_as_one) {
 }
 
 // The support is held still: the formulas do not count atoms growing over another sample.
-struct Centred {
-  std::vector<double> value;
-  Atom atom;
-};
 Long profile(const Draw& d, const std::array<Long, 4>& shift, Support range, bool phase_fixed) {
   const Long pi = std::numbers::pi_v<Long>;
   const Long tc = static_cast<Long>(d.atom.offset) + shift[0], f = static_cast<Long>(d.atom.frequency) + shift[1];
