@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "atoms/waveform.hpp"
+#include "core/isa.hpp"
 #include "core/spectrum.hpp"
 #include "core/thread_pool.hpp"
 #include "envoi/error.hpp"
 #include "envoi/pursuit.hpp"
-#include "pursuit/cpu/screen.hpp"
 #include "pursuit/model.hpp"
 #include "pursuit/refine.hpp"
 #include "pursuit/resolve.hpp"
@@ -373,7 +373,7 @@ std::map<std::int64_t, Prepared> prepare(const Channel& channel, const Resolved&
 
 Decomposition decompose_all(std::span<const Channel> channels, const PursuitOptions& options) {
   Decomposition out;
-  out.program = {version(), "cpu", pursuit::instruction_set()};
+  out.program = {version(), "cpu", core::isa().name};
   core::ThreadPool pool(core::thread_count(options.threads));
   std::vector<Resolved> resolved;
   Progress progress;
@@ -484,11 +484,12 @@ Plan plan(const Channel& channel, const PursuitOptions& options) {
 }
 
 std::vector<DeviceInfo> devices() {
-  return {{"cpu", std::string("instruction set ") + pursuit::instruction_set() + ", " +
-                      pursuit::instruction_set_reason() + "; " + std::to_string(core::thread_count(0)) + " threads"}};
+  return {{"cpu", std::string("instruction set ") + core::isa().name + ", " +
+                      (core::isa().forced ? "named by ENVOI_ISA" : "the best of this processor") + "; " +
+                      std::to_string(core::thread_count(0)) + " threads"}};
 }
 
-std::string isa_name() { return pursuit::instruction_set(); }
+std::string isa_name() { return core::isa().name; }
 std::string version() { return ENVOI_VERSION; }
 
 const char* to_string(StopReason reason) {

@@ -173,86 +173,28 @@ ScreenKernels<T> Kernels() {
 }
 ScreenKernels<float> KernelsF32() { return Kernels<float>(); }
 ScreenKernels<double> KernelsF64() { return Kernels<double>(); }
-int64_t TargetHere() { return HWY_TARGET; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace envoi::pursuit
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
-#include <cctype>
-#include <cstdlib>
-#include <string>
-
-#include "envoi/error.hpp"
+#include "core/isa.hpp"
 
 namespace envoi::pursuit {
 HWY_EXPORT(KernelsF32);
 HWY_EXPORT(KernelsF64);
-HWY_EXPORT(TargetHere);
-
-namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-struct Choice {
-  std::string name;
-  bool forced = false;
-  ScreenKernels<float> f32;
-  ScreenKernels<double> f64;
-};
-
-Choice choose() {
-  Choice choice;
-  const char* wanted = std::getenv("ENVOI_ISA");
-  if (wanted && *wanted) {
-    std::string known;
-    int64_t target = 0;
-    for (const int64_t t : hwy::SupportedAndGeneratedTargets()) {
-      const std::string name = lower(hwy::TargetName(t));
-      known += (known.empty() ? "" : ", ") + name;
-      if (name == lower(wanted)) target = t;
-    }
-    if (target == 0) {
-      throw Error(ErrorKind::bad_argument, "ENVOI_ISA is '" + std::string(wanted) +
-                                               "', which this processor or build does not have; there are: " + known);
-    }
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    choice.forced = true;
-  }
-  choice.f32 = HWY_DYNAMIC_DISPATCH(KernelsF32)();
-  choice.f64 = HWY_DYNAMIC_DISPATCH(KernelsF64)();
-  choice.name = lower(hwy::TargetName(HWY_DYNAMIC_DISPATCH(TargetHere)()));
-  if (choice.forced) {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  return choice;
-}
-
-const Choice& chosen() {
-  static const Choice choice = choose();
-  return choice;
-}
-
-}  // namespace
 
 template <>
 const ScreenKernels<float>& screen_kernels<float>() {
-  return chosen().f32;
+  static const ScreenKernels<float> kernels = core::with_isa([] { return HWY_DYNAMIC_DISPATCH(KernelsF32)(); });
+  return kernels;
 }
 template <>
 const ScreenKernels<double>& screen_kernels<double>() {
-  return chosen().f64;
+  static const ScreenKernels<double> kernels = core::with_isa([] { return HWY_DYNAMIC_DISPATCH(KernelsF64)(); });
+  return kernels;
 }
-const char* instruction_set() { return chosen().name.c_str(); }
-const char* instruction_set_reason() { return chosen().forced ? "named by ENVOI_ISA" : "the best of this processor"; }
 
 }  // namespace envoi::pursuit
 #endif  // HWY_ONCE

@@ -54,10 +54,8 @@ struct ScreenKernels {
   void (*bounds)(const ItemScores<T>& item, T* bounds);
 };
 
-// Kernels of the best instruction set here, or of the one that ENVOI_ISA names (throws Error, bad_argument).
+// Kernels of the chosen instruction set (core/isa.hpp).
 template <class T>
 const ScreenKernels<T>& screen_kernels();
-const char* instruction_set();         // its name: sse4, avx2, avx3, avx3_zen4, neon, ...
-const char* instruction_set_reason();  // "best of this processor" or "ENVOI_ISA"
 
 }  // namespace envoi::pursuit
