@@ -10,6 +10,7 @@
 
 #include "atoms/waveform.hpp"
 #include "core/isa.hpp"
+#include "core/processor.hpp"
 #include "core/spectrum.hpp"
 #include "core/thread_pool.hpp"
 #include "envoi/error.hpp"
@@ -483,11 +484,7 @@ Plan plan(const Channel& channel, const PursuitOptions& options) {
   return out;
 }
 
-std::vector<DeviceInfo> devices() {
-  return {{"cpu", std::string("instruction set ") + core::isa().name + ", " +
-                      (core::isa().forced ? "named by ENVOI_ISA" : "the best of this processor") + "; " +
-                      std::to_string(core::thread_count(0)) + " threads"}};
-}
+std::vector<DeviceInfo> devices() { return {{"cpu", core::describe_processor()}}; }
 
 std::string isa_name() { return core::isa().name; }
 std::string version() { return ENVOI_VERSION; }

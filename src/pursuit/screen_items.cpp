@@ -1,11 +1,13 @@
-// From samples to the sums of an item: windows folded about their centres, de-chirped, and multiplied out.
+// From samples to the sums of a unit: windows folded about their centres, de-chirped, and multiplied out.
 //
-// For one duration, centre and pair of chirp rates +-c, the correlations with every frequency are sums of the folded,
+// For one window, centre and pair of chirp rates +-c, the correlations with every frequency are sums of the folded,
 // windowed, de-chirped samples against cosines and sines: four real sums serve both chirp rates. The sums of a tile of
 // neighbouring centres are one small matrix product. kappa of cut atoms is the same product on the window itself, at
 // twice the frequency and chirp rate; it does not depend on the signal, so it is kept where it fits.
+#include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 
 #include "pursuit/screen_tables.hpp"
 
@@ -16,110 +18,160 @@ using atoms::Block;
 using atoms::Samples;
 
 namespace {
-
-// Even and odd part about the centre; a transform takes the two sides as they are.
-template <class T>
-void fold(const BlockPlan& plan, int k, double right, double left, T& even, T& odd) {
-  const bool sides = plan.transform > 0;
-  even = static_cast<T>(sides ? right : right + left);
-  odd = static_cast<T>(sides ? left : k > 0 ? right - left : 0);
+constexpr double kSmallKappa = 0.05;  // up to here one bound serves all lanes
 }
 
-}  // namespace
-
-// Folds the window of each lane. For whole-sample centres even/odd are real; else `wave` keeps the two sides, and the
-// folding waits for the chirp.
+// The tile's centres; the arrays that depend on the signal are left as they are.
 template <class T>
-Tile<T> ScreenTables<T>::load(std::size_t b, int tile_index, const Samples& samples, double scale,
-                              Scratch<T>& s) const {
-  const Block& block = grid.blocks[b];
-  const BlockPlan& plan = plans[b];
-  const int n_lanes = lanes(), depth = plan.depth;
-  const std::size_t size = static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes);
-  Tile<T> tile;
-  if (plan.transform == 0) {
-    s.panel.resize(4 * size);
-    s.sums.resize(static_cast<std::size_t>(kChunk) * 4 * static_cast<std::size_t>(n_lanes));
+void ScreenTables<T>::place(std::size_t f, int tile, Tile<T>& out) const {
+  const Family& family = families[f];
+  const Block& first = block(family, 0);
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  out.family = f;
+  out.index = tile;
+  out.inverse_norm.assign(family.blocks.size() * n_lanes, T(0));
+  out.error2.assign(family.blocks.size() * n_lanes, T(0));
+  out.largest_error.assign(family.blocks.size(), 0.0);
+  for (int lane = 0; lane < lanes(); ++lane) {
+    out.atom[lane] = {};
+    const std::int64_t centre = static_cast<std::int64_t>(tile) * lanes() + lane;
+    if (centre < first.centres) first.place(centre, out.atom[lane]);
   }
-  if (plan.symmetric) {
-    s.even.assign(size, T(0));
-    s.odd.assign(size, T(0));
-  } else {
-    s.wave.assign(2 * size, 0.0);
-  }
-  const double inverse = std::exp(-2 * block.ln_duration);
-  for (int lane = 0; lane < n_lanes; ++lane) {
-    const std::int64_t centre = static_cast<std::int64_t>(tile_index) * n_lanes + lane;
-    if (centre >= block.centres) break;
+}
+
+// 1 / sum |g|^2 of one block's atoms over the samples that exist.
+template <class T>
+void ScreenTables<T>::norms(std::size_t f, std::size_t b, const double* weight, Tile<T>& tile) const {
+  const Family& family = families[f];
+  const Block& of = block(family, b);
+  const double inverse = std::exp(-2 * of.ln_duration);
+  for (int lane = 0; lane < lanes(); ++lane) {
+    if (static_cast<std::int64_t>(tile.index) * lanes() + lane >= of.centres) break;
     Atom& atom = tile.atom[lane];
-    atom.ln_duration = block.ln_duration;
-    block.place(centre, atom);
+    atom.ln_duration = of.ln_duration;
+    const atoms::Support range = atoms::support(atom, grid.samples);
+    double norm2 = 0;
+    for (std::int64_t k = range.begin; k < range.end; ++k) {
+      if (weight && weight[atom.sample + k] == 0) continue;
+      const double u = static_cast<double>(k) - atom.offset;
+      const double e = family.symmetric ? envelope[family.blocks[b]][static_cast<std::size_t>(std::abs(k))]
+                                        : std::exp(-u * u * inverse / 2);
+      norm2 += e * e;
+    }
+    tile.inverse_norm[b * static_cast<std::size_t>(lanes()) + static_cast<std::size_t>(lane)] =
+        norm2 > 0 ? static_cast<T>(1 / norm2) : T(0);
+  }
+}
+
+// Even and odd part of the samples about each centre; a transform takes the two sides as they are.
+template <class T>
+void ScreenTables<T>::fold(const Family& family, const Tile<T>& tile, const Padded<T>& signal, Scratch<T>& s) const {
+  const auto n_lanes = static_cast<std::size_t>(lanes()), depth = static_cast<std::size_t>(family.depth);
+  s.raw_even.assign(depth * n_lanes, T(0));
+  s.raw_odd.assign(depth * n_lanes, T(0));
+  const std::int64_t centres = block(family, 0).centres;
+  for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+    const std::int64_t at = tile.atom[lane].sample;
+    if (static_cast<std::int64_t>(tile.index) * lanes() + static_cast<std::int64_t>(lane) >= centres) break;
+    if (at <= -family.depth || at >= grid.samples + family.depth) continue;  // out of reach
+    const T* centre = signal.at(at);
+    T* even = s.raw_even.data() + lane;
+    T* odd = s.raw_odd.data() + lane;
+    even[0] = centre[0];
+    if (family.transform > 0) {
+      for (std::size_t k = 1; k < depth; ++k) {
+        even[k * n_lanes] = centre[k];
+        odd[k * n_lanes] = *(centre - k);
+      }
+    } else {
+      for (std::size_t k = 1; k < depth; ++k) {
+        const T right = centre[k], left = *(centre - k);
+        even[k * n_lanes] = right + left;
+        odd[k * n_lanes] = right - left;
+      }
+    }
+  }
+}
+
+// Centres off whole samples: the windowed samples on either side, or the window's square alone (for kappa).
+template <class T>
+void ScreenTables<T>::load_wave(std::size_t f, const Samples& samples, double scale, bool squared,
+                                Tile<T>& tile) const {
+  const Family& family = families[f];
+  const Block& of = block(family, 0);
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  const double inverse = std::exp(-2 * of.ln_duration);
+  tile.wave.assign(2 * static_cast<std::size_t>(family.depth) * n_lanes, 0.0);
+  tile.magnitude.assign(n_lanes, T(0));
+  for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+    if (static_cast<std::int64_t>(tile.index) * lanes() + static_cast<std::int64_t>(lane) >= of.centres) break;
+    Atom atom = tile.atom[lane];
+    atom.ln_duration = of.ln_duration;
     const atoms::Support range = atoms::support(atom, samples.size);
-    double norm2 = 0, magnitude = 0;
-    auto sample = [&](std::int64_t k) -> double {
+    double magnitude = 0;
+    const auto value = [&](std::int64_t k) -> double {
       if (k < range.begin || k >= range.end) return 0;
       const std::int64_t n = atom.sample + k;
       if (samples.weight && samples.weight[n] == 0) return 0;
       const double u = static_cast<double>(k) - atom.offset;
-      const double e =
-          plan.symmetric ? envelope[b][static_cast<std::size_t>(std::abs(k))] : std::exp(-u * u * inverse / 2);
-      const double y = samples.value[n] * scale * e;
-      norm2 += e * e;
+      const double y = squared ? std::exp(-u * u * inverse) : samples.value[n] * scale * std::exp(-u * u * inverse / 2);
       magnitude += std::abs(y);
       return y;
     };
-    for (int k = 0; k < depth; ++k) {
-      const double right = sample(k), left = k > 0 ? sample(-k) : 0;
-      const std::size_t at =
-          static_cast<std::size_t>(k) * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
-      if (plan.symmetric) {
-        fold(plan, k, right, left, s.even[at], s.odd[at]);
-      } else {
-        s.wave[2 * at] = right, s.wave[2 * at + 1] = left;
-      }
+    for (int k = 0; k < family.depth; ++k) {
+      double* out = tile.wave.data() + 2 * (static_cast<std::size_t>(k) * n_lanes + lane);
+      out[0] = value(k);
+      out[1] = k > 0 ? value(-k) : 0;
     }
-    if (norm2 > 0) {
-      // Both parts of the sum are off by at most gamma times the sum of magnitudes.
-      const double error = std::numbers::sqrt2 * gamma(b) * magnitude * bound_factor;
-      tile.inverse_norm[lane] = static_cast<T>(1 / norm2);
-      tile.error2[lane] = static_cast<T>(error * error * 1.0001 + 1e-36);
-      tile.largest_error = std::max(tile.largest_error, error / std::sqrt(norm2));
-    }
+    tile.magnitude[lane] = static_cast<T>(magnitude * (1 + 1e-6));
   }
-  return tile;
 }
 
-// The window's own weights in place of the samples, for kappa.
+// The tile's windowed samples, with the norms of its atoms and the errors to allow for.
 template <class T>
-void ScreenTables<T>::load_kappa_window(std::size_t b, const Tile<T>& tile, const Samples& samples,
-                                        Scratch<T>& s) const {
-  const BlockPlan& plan = plans[b];
-  const int n_lanes = lanes();
-  const std::size_t size = static_cast<std::size_t>(plan.depth) * static_cast<std::size_t>(n_lanes);
-  s.kappa_even.assign(plan.symmetric ? size : 2 * size, T(0));
-  s.kappa_odd.assign(plan.symmetric ? size : 0, T(0));
-  const double inverse = std::exp(-2 * grid.blocks[b].ln_duration);
-  for (int lane = 0; lane < n_lanes; ++lane) {
-    if (tile.inverse_norm[lane] == 0) continue;
-    const Atom& atom = tile.atom[lane];
-    const atoms::Support range = atoms::support(atom, samples.size);
-    auto window = [&](std::int64_t k) -> double {
-      if (k < range.begin || k >= range.end) return 0;
-      if (samples.weight && samples.weight[atom.sample + k] == 0) return 0;
-      const double u = static_cast<double>(k) - atom.offset;
-      if (!plan.symmetric) return std::exp(-u * u * inverse);
-      const double e = envelope[b][static_cast<std::size_t>(std::abs(k))];
-      return e * e;
-    };
-    for (int k = 0; k < plan.depth; ++k) {
-      const double right = window(k), left = k > 0 ? window(-k) : 0;
-      const std::size_t at =
-          static_cast<std::size_t>(k) * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
-      if (plan.symmetric) {
-        fold(plan, k, right, left, s.kappa_even[at], s.kappa_odd[at]);
-      } else {
-        s.kappa_even[2 * at] = static_cast<T>(right), s.kappa_even[2 * at + 1] = static_cast<T>(left);
+void ScreenTables<T>::load(std::size_t f, int tile_index, const Padded<T>& signal, const Samples& samples, double scale,
+                           double root_energy, const Padded<T>* weights, Scratch<T>& s) const {
+  const Family& family = families[f];
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  const std::size_t size = static_cast<std::size_t>(family.depth) * n_lanes;
+  Tile<T>& tile = s.tile;
+  place(f, tile_index, tile);
+  if (family.symmetric) {
+    const auto rank = static_cast<std::size_t>(family.rank);
+    fold(family, tile, signal, s);
+    tile.even.resize(rank * size);
+    tile.odd.resize(rank * size);
+    tile.magnitude.resize(rank * n_lanes);
+    for (std::size_t j = 0; j < rank; ++j) {
+      kernels.window(s.raw_even.data(), s.raw_odd.data(), basis[f].data() + j * static_cast<std::size_t>(family.depth),
+                     family.depth, tile.even.data() + j * size, tile.odd.data() + j * size,
+                     tile.magnitude.data() + j * n_lanes);
+    }
+  } else {
+    load_wave(f, samples, scale, false, tile);
+  }
+  for (std::size_t b = 0; b < family.blocks.size(); ++b) {
+    T* inverse = tile.inverse_norm.data() + b * n_lanes;
+    if (weights) {
+      norms(f, b, samples.weight, tile);
+    } else {
+      const std::vector<T>& known = inverse_norm[family.blocks[b]][slot(family, b, tile_index)];
+      std::copy(known.begin(), known.end(), inverse);
+    }
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+      if (!(inverse[lane] > 0)) continue;
+      // Both parts of the sum are off by at most gamma times the sum of magnitudes (summed in T, so with some room);
+      // the combination of basis windows leaves a rest of the window.
+      double magnitude = 0;
+      for (std::size_t j = 0; j < static_cast<std::size_t>(family.rank); ++j) {
+        magnitude += std::abs(family.mix[b * static_cast<std::size_t>(family.rank) + j]) *
+                     static_cast<double>(tile.magnitude[j * n_lanes + lane]);
       }
+      const double error =
+          (std::numbers::sqrt2 * gamma(family) * magnitude * 1.0002 + family.rest[b] * root_energy) * bound_factor;
+      tile.error2[b * n_lanes + lane] = static_cast<T>(error * error * 1.0001 + 1e-36);
+      tile.largest_error[b] =
+          std::max(tile.largest_error[b], error * std::sqrt(static_cast<double>(inverse[lane]) * 1.0001));
     }
   }
 }
@@ -128,35 +180,35 @@ void ScreenTables<T>::load_kappa_window(std::size_t b, const Tile<T>& tile, cons
 // Off whole samples the chirp is not even in k: the de-chirped samples are complex, and even and odd parts are taken
 // after; signs are such that the ending of the even case serves.
 template <class T>
-void ScreenTables<T>::panel(std::size_t b, std::size_t pair, const Tile<T>& tile, bool for_kappa, Scratch<T>& s) const {
-  const BlockPlan& plan = plans[b];
-  const int n_lanes = lanes(), depth = plan.depth;
-  if (plan.symmetric) {
-    const T* cosine = chirp_cosine[b].data() + pair * static_cast<std::size_t>(depth);
-    const T* sine = chirp_sine[b].data() + pair * static_cast<std::size_t>(depth);
-    if (for_kappa) {
+void ScreenTables<T>::panel(std::size_t f, std::size_t pair, const T* even, const T* odd, const Tile<T>& tile,
+                            bool for_kappa, Scratch<T>& s) const {
+  const Family& family = families[f];
+  const int n_lanes = lanes(), depth = family.depth;
+  s.panel.resize(4 * static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes));
+  if (family.symmetric) {
+    const T* cosine = chirp_cosine[f].data() + pair * static_cast<std::size_t>(depth);
+    const T* sine = chirp_sine[f].data() + pair * static_cast<std::size_t>(depth);
+    if (for_kappa) {  // at twice the angle
       s.chirp_cosine.resize(static_cast<std::size_t>(depth));
       s.chirp_sine.resize(static_cast<std::size_t>(depth));
-      for (int k = 0; k < depth; ++k) {
-        const double phase = 2 * std::numbers::pi * plan.pairs[pair].chirp_rate * k * k;
-        s.chirp_cosine[static_cast<std::size_t>(k)] = static_cast<T>(std::cos(phase));
-        s.chirp_sine[static_cast<std::size_t>(k)] = static_cast<T>(std::sin(phase));
+      for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k) {
+        s.chirp_cosine[k] = 1 - 2 * sine[k] * sine[k];
+        s.chirp_sine[k] = 2 * cosine[k] * sine[k];
       }
-      kernels.panel(s.kappa_even.data(), s.kappa_odd.data(), s.chirp_cosine.data(), s.chirp_sine.data(), depth,
+      kernels.panel(even, odd, s.chirp_cosine.data(), s.chirp_sine.data(), depth, family.kappa_folding(),
                     s.panel.data());
     } else {
-      kernels.panel(s.even.data(), s.odd.data(), cosine, sine, depth, s.panel.data());
+      kernels.panel(even, odd, cosine, sine, depth, family.folding, s.panel.data());
     }
     return;
   }
-  const double c = plan.pairs[pair].chirp_rate * (for_kappa ? 2 : 1);
+  const double c = family.pairs[pair].chirp_rate * (for_kappa ? 2 : 1);
   for (int lane = 0; lane < n_lanes; ++lane) {
     const double offset = tile.atom[lane].offset;
     for (int k = 0; k < depth; ++k) {
       const std::size_t at =
           static_cast<std::size_t>(k) * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
-      const double right = for_kappa ? static_cast<double>(s.kappa_even[2 * at]) : s.wave[2 * at];
-      const double left = for_kappa ? static_cast<double>(s.kappa_even[2 * at + 1]) : s.wave[2 * at + 1];
+      const double right = tile.wave[2 * at], left = tile.wave[2 * at + 1];
       double even_re = 0, even_im = 0, odd_re = 0, odd_im = 0;
       if (right != 0 || left != 0) {
         // exp(-i pi c (k - offset)^2) without its constant: exp(-i pi c (k^2 -+ 2 k offset)).
@@ -176,23 +228,27 @@ void ScreenTables<T>::panel(std::size_t b, std::size_t pair, const Tile<T>& tile
 }
 
 template <class T>
-const FrequencyTable<T>& ScreenTables<T>::frequency_table(std::size_t b, int chunk, Scratch<T>& s) const {
-  if (plans[b].transform > 0) return s.frequencies;  // not used
-  if (!frequencies[b].empty()) return *frequencies[b][static_cast<std::size_t>(chunk)];
-  s.frequencies.make(grid.blocks[b], chunk, plans[b].chunk_size(grid.blocks[b], chunk), plans[b].depth, 1);
-  return s.frequencies;
+const FrequencyTable<T>& ScreenTables<T>::frequency_table(std::size_t f, int chunk, bool for_kappa,
+                                                          Scratch<T>& s) const {
+  const auto& kept = for_kappa ? doubled[f] : frequencies[f];
+  if (!kept.empty()) return *kept[static_cast<std::size_t>(chunk)];
+  FrequencyTable<T>& table = for_kappa ? s.doubled : s.frequencies;
+  table.make(block(families[f], 0), chunk, families[f].chunk_size(chunk),
+             for_kappa ? families[f].kappa_rows() : families[f].rows(), for_kappa ? 2 : 1);
+  return table;
 }
 
 // De-chirped samples (or, for kappa, the window, at twice the frequency and chirp rate) against all frequencies:
 // [frequency][re, im][lane] of sum x conj(g).
 template <class T>
-const T* ScreenTables<T>::transformed(std::size_t b, std::size_t pair, bool for_kappa, Scratch<T>& s) const {
-  const auto depth = static_cast<std::size_t>(plans[b].depth);
-  const T* chirp_c = chirp_cosine[b].data() + pair * depth;
-  const T* chirp_s = chirp_sine[b].data() + pair * depth;
+const T* ScreenTables<T>::transformed(std::size_t f, std::size_t pair, const T* right, const T* left, bool for_kappa,
+                                      Scratch<T>& s) const {
+  const auto depth = static_cast<std::size_t>(families[f].depth);
+  const T* chirp_c = chirp_cosine[f].data() + pair * depth;
+  const T* chirp_s = chirp_sine[f].data() + pair * depth;
   s.factor.resize(4 * depth);
   for (std::size_t k = 0; k < depth; ++k) {
-    T cc = chirp_c[k], cs = chirp_s[k], tc = twist[b][2 * k], ts = twist[b][2 * k + 1];
+    T cc = chirp_c[k], cs = chirp_s[k], tc = twist[f][2 * k], ts = twist[f][2 * k + 1];
     if (for_kappa) {
       const T cc2 = 1 - 2 * cs * cs, tc2 = 1 - 2 * ts * ts;
       cs = 2 * cc * cs, ts = 2 * tc * ts, cc = cc2, tc = tc2;
@@ -201,126 +257,219 @@ const T* ScreenTables<T>::transformed(std::size_t b, std::size_t pair, bool for_
     s.factor[4 * k] = cc * tc - cs * ts, s.factor[4 * k + 1] = -(cc * ts + cs * tc);
     s.factor[4 * k + 2] = cc * tc + cs * ts, s.factor[4 * k + 3] = cc * ts - cs * tc;
   }
-  const TransformPlan<T>& plan = for_kappa ? half_transform[b] : transform[b];
-  const std::size_t size = static_cast<std::size_t>(transform[b].size) * 2 * static_cast<std::size_t>(lanes());
+  const TransformPlan<T>& plan = for_kappa ? half_transform[f] : transform[f];
+  const std::size_t size = static_cast<std::size_t>(transform[f].size) * 2 * static_cast<std::size_t>(lanes());
   s.points.resize(size);
   s.other.resize(size);
-  kernels.wrap((for_kappa ? s.kappa_even : s.even).data(), (for_kappa ? s.kappa_odd : s.odd).data(), s.factor.data(),
-               plans[b].depth, plan.size, s.points.data());
+  kernels.wrap(right, left, s.factor.data(), families[f].depth, plan.size, s.points.data());
   return kernels.transform(s.points.data(), s.other.data(), plan);
 }
 
-// kappa = sum g^2 / sum |g|^2, laid out as the ending reads it. Needs s.kappa_even/odd and s.doubled.
+// Sums of one unit against each basis window.
 template <class T>
-void ScreenTables<T>::make_kappa(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s,
-                                 T* out) const {
-  const int n_lanes = lanes(), count = plans[b].chunk_size(grid.blocks[b], chunk);
-  if (plans[b].transform > 0) {
-    const T* points = transformed(b, pair, true, s);
-    const int period = half_transform[b].size;  // bins 2 k of a transform twice as long
-    for (int f = 0; f < count; ++f) {
-      const T* from = points + static_cast<std::size_t>(f % period) * 2 * static_cast<std::size_t>(n_lanes);
-      T* at = out + static_cast<std::size_t>(f) * 2 * static_cast<std::size_t>(n_lanes);
-      for (int lane = 0; lane < n_lanes; ++lane) {
-        at[lane] = from[lane] * tile.inverse_norm[lane];
-        at[n_lanes + lane] = -from[n_lanes + lane] * tile.inverse_norm[lane];
-      }
-    }
-    return;
+UnitSums<T> ScreenTables<T>::unit(std::size_t f, int chunk, std::size_t pair, const Tile<T>& tile,
+                                  Scratch<T>& s) const {
+  const Family& family = families[f];
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  UnitSums<T> out;
+  out.frequencies = family.chunk_size(chunk);
+  out.paired = family.transform == 0;
+  out.rank = family.rank;
+  out.phase_fixed = phase_fixed;
+  for (int sign = 0; sign < 2; ++sign) {
+    const int row = family.pairs[pair].row[sign];
+    if (row < 0) continue;
+    const atoms::ChirpRow& of = block(family, 0).rows[static_cast<std::size_t>(row)];
+    const std::int64_t base = static_cast<std::int64_t>(chunk) * family.width;
+    out.begin[sign] = static_cast<int>(std::clamp<std::int64_t>(of.f_begin - base, 0, out.frequencies));
+    out.end[sign] = static_cast<int>(std::clamp<std::int64_t>(of.f_end - base, 0, out.frequencies));
+    if (out.begin[sign] >= out.end[sign]) out.begin[sign] = out.end[sign] = 0;
   }
-  panel(b, pair, tile, true, s);
-  s.kappa_sums.resize(s.sums.size());
-  kernels.product(s.panel.data(), s.doubled.cosine.data(), s.doubled.sine.data(), plans[b].depth, count,
-                  s.kappa_sums.data());
-  for (int f = 0; f < count; ++f) {
-    const T* sums = s.kappa_sums.data() + static_cast<std::size_t>(f) * 4 * static_cast<std::size_t>(n_lanes);
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      const T ec = sums[lane], es = sums[n_lanes + lane], oc = sums[2 * n_lanes + lane], os = sums[3 * n_lanes + lane];
-      T* at = out + static_cast<std::size_t>(f) * 4 * static_cast<std::size_t>(n_lanes) + lane;
-      const T norm = tile.inverse_norm[lane];
-      at[0] = (ec - os) * norm, at[n_lanes] = (oc + es) * norm;
-      at[2 * n_lanes] = (ec + os) * norm, at[3 * n_lanes] = (oc - es) * norm;
-    }
+  // An absent sign must not widen the range of the other.
+  for (int sign = 0; sign < 2; ++sign) {
+    if (out.begin[sign] == out.end[sign]) out.begin[sign] = out.end[sign] = out.begin[1 - sign];
   }
+  if (out.begin[0] == out.end[0] && out.begin[1] == out.end[1]) return out;
+  const std::size_t size = static_cast<std::size_t>(family.depth) * n_lanes;
+  if (family.transform > 0) {
+    out.sums = transformed(f, pair, tile.even.data(), tile.odd.data(), false, s);
+    return out;
+  }
+  const FrequencyTable<T>& table = frequency_table(f, chunk, false, s);
+  out.stride = static_cast<std::size_t>(kChunk) * 4 * n_lanes;
+  s.sums.resize(out.stride * static_cast<std::size_t>(family.rank));
+  for (std::size_t j = 0; j < static_cast<std::size_t>(family.rank); ++j) {
+    panel(f, pair, family.symmetric ? tile.even.data() + j * size : nullptr,
+          family.symmetric ? tile.odd.data() + j * size : nullptr, tile, false, s);
+    kernels.product(s.panel.data(), table.cosine.data(), table.sine.data(), family.rows(), out.frequencies,
+                    s.sums.data() + j * out.stride);
+  }
+  out.sums = s.sums.data();
+  if (phase_fixed && !family.symmetric) rotate(f, chunk, pair, tile, s.sums.data(), nullptr);
+  return out;
 }
 
-// Off whole samples the sums lack a phase that only the phase-fixed score sees; put it back.
+// Off whole samples the sums lack a phase that only the phase-fixed score sees; put it back, in kappa as well.
 template <class T>
-void ScreenTables<T>::rotate(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, T* sums, T* kappa_out,
-                             int count) const {
+void ScreenTables<T>::rotate(std::size_t f, int chunk, std::size_t pair, const Tile<T>& tile, T* sums,
+                             T* kappa_out) const {
+  const Family& family = families[f];
   const int n_lanes = lanes();
-  const double c = plans[b].pairs[pair].chirp_rate;
-  for (int f = 0; f < count; ++f) {
-    const double frequency = grid.blocks[b].frequency(static_cast<std::int64_t>(chunk) * kChunk + f);
+  const double c = family.pairs[pair].chirp_rate;
+  for (int i = 0; i < family.chunk_size(chunk); ++i) {
+    const double frequency = block(family, 0).frequency(static_cast<std::int64_t>(chunk) * kChunk + i);
     for (int lane = 0; lane < n_lanes; ++lane) {
       const double offset = tile.atom[lane].offset;
       const double angle = 2 * std::numbers::pi * offset * (frequency - c * offset / 2);
       const std::complex<double> turn = std::polar(1.0, angle);
-      T* at = sums + static_cast<std::size_t>(f) * 4 * static_cast<std::size_t>(n_lanes) + lane;
-      const std::complex<double> z(static_cast<double>(at[0]) - static_cast<double>(at[3 * n_lanes]),
-                                   -static_cast<double>(at[n_lanes]) - static_cast<double>(at[2 * n_lanes]));
-      const std::complex<double> turned = z * turn;
-      at[0] = static_cast<T>(turned.real()), at[3 * n_lanes] = 0, at[n_lanes] = static_cast<T>(-turned.imag()),
-      at[2 * n_lanes] = 0;
-      T* k = kappa_out + static_cast<std::size_t>(f) * 4 * static_cast<std::size_t>(n_lanes) + lane;
-      const std::complex<double> kappa_turned = std::complex<double>(k[0], k[n_lanes]) * std::conj(turn * turn);
-      k[0] = static_cast<T>(kappa_turned.real()), k[n_lanes] = static_cast<T>(kappa_turned.imag());
+      const std::size_t at =
+          static_cast<std::size_t>(i) * 4 * static_cast<std::size_t>(n_lanes) + static_cast<std::size_t>(lane);
+      if (sums) {
+        T* z = sums + at;
+        const std::complex<double> turned =
+            turn * std::complex<double>(static_cast<double>(z[0]) - static_cast<double>(z[3 * n_lanes]),
+                                        -static_cast<double>(z[n_lanes]) - static_cast<double>(z[2 * n_lanes]));
+        z[0] = static_cast<T>(turned.real()), z[3 * n_lanes] = 0, z[n_lanes] = static_cast<T>(-turned.imag()),
+        z[2 * n_lanes] = 0;
+      }
+      if (kappa_out) {
+        T* k = kappa_out + at;
+        const std::complex<double> turned = std::complex<double>(k[0], k[n_lanes]) * std::conj(turn * turn);
+        k[0] = static_cast<T>(turned.real()), k[n_lanes] = static_cast<T>(turned.imag());
+      }
     }
   }
 }
 
-// Sums of one item, ready for its ending. With s.doubled and the kappa window loaded where kappa is not kept.
 template <class T>
-ItemScores<T> ScreenTables<T>::item(std::size_t b, int tile_index, int chunk, std::size_t pair, const Tile<T>& tile,
-                                    bool weighted, double root_energy, const FrequencyTable<T>& table,
-                                    Scratch<T>& s) const {
-  const Block& block = grid.blocks[b];
-  const BlockPlan& plan = plans[b];
-  ItemScores<T> out;
-  out.frequencies = plan.chunk_size(block, chunk);
-  for (int sign = 0; sign < 2; ++sign) {
-    const int row = plan.pairs[pair].row[sign];
-    if (row < 0) continue;
-    const std::int64_t base = static_cast<std::int64_t>(chunk) * plan.width;
-    out.begin[sign] = static_cast<int>(
-        std::clamp<std::int64_t>(block.rows[static_cast<std::size_t>(row)].f_begin - base, 0, out.frequencies));
-    out.end[sign] = static_cast<int>(
-        std::clamp<std::int64_t>(block.rows[static_cast<std::size_t>(row)].f_end - base, 0, out.frequencies));
-  }
-  if (out.begin[0] >= out.end[0] && out.begin[1] >= out.end[1]) return out;
-  if (kappa_kept && !weighted) {
-    const std::size_t which =
-        tile_is_interior(b, tile_index) ? static_cast<std::size_t>(plan.tiles) : static_cast<std::size_t>(tile_index);
-    out.kappa = kappa[b][which].data() + kappa_offset(b, chunk, pair);
-  } else {
-    s.kappa.resize(static_cast<std::size_t>(plan.width) * plan.parts() * static_cast<std::size_t>(lanes()));
-    make_kappa(b, chunk, pair, tile, s, s.kappa.data());
-    out.kappa = s.kappa.data();
-  }
-  out.paired = plan.transform == 0;
-  if (plan.transform > 0) {
-    out.sums = transformed(b, pair, false, s);
-  } else {
-    panel(b, pair, tile, false, s);
-    kernels.product(s.panel.data(), table.cosine.data(), table.sine.data(), plan.depth, out.frequencies, s.sums.data());
-    out.sums = s.sums.data();
-  }
-  if (phase_fixed && !plan.symmetric) {
-    if (out.kappa != s.kappa.data()) {
-      const std::size_t size = static_cast<std::size_t>(out.frequencies) * 4 * static_cast<std::size_t>(lanes());
-      s.kappa.assign(out.kappa, out.kappa + size);
-      out.kappa = s.kappa.data();
-    }
-    rotate(b, chunk, pair, tile, s.sums.data(), s.kappa.data(), out.frequencies);
-  }
-  out.inverse_norm = tile.inverse_norm;
-  out.error2 = tile.error2;
-  out.kappa_error = static_cast<T>(1.5 * gamma(b) * bound_factor);
+BlockScores<T> ScreenTables<T>::scores(std::size_t f, std::size_t b, const Tile<T>& tile, double root_energy) const {
+  const Family& family = families[f];
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  BlockScores<T> out;
+  out.mix = mix[f].data() + b * static_cast<std::size_t>(family.rank);
+  out.inverse_norm = tile.inverse_norm.data() + b * n_lanes;
+  out.error2 = tile.error2.data() + b * n_lanes;
+  out.kappa_error = static_cast<T>(1.5 * gamma(family) * bound_factor);
   // Near the best split of the bound for the energies that matter, and room for the ending's own roundings.
   const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
   out.eta =
-      static_cast<T>(std::max(3 * std::numbers::sqrt2 * tile.largest_error / root_energy, 16 * unit * bound_factor));
-  out.phase_fixed = phase_fixed;
+      static_cast<T>(std::max(3 * std::numbers::sqrt2 * tile.largest_error[b] / root_energy, 16 * unit * bound_factor));
+  return out;
+}
+
+// The window of one block squared, where samples exist, folded: s.kappa_tile.
+template <class T>
+void ScreenTables<T>::load_kappa(std::size_t f, std::size_t b, const Tile<T>& tile, const Padded<T>* weights,
+                                 const Samples& samples, Scratch<T>& s) const {
+  const Family& family = families[f];
+  Tile<T>& out = s.kappa_tile;
+  out.index = tile.index;
+  std::copy(std::begin(tile.atom), std::end(tile.atom), std::begin(out.atom));
+  if (!family.symmetric) return load_wave(f, {nullptr, samples.weight, grid.samples}, 1, true, out);
+  const auto n_lanes = static_cast<std::size_t>(lanes()), depth = static_cast<std::size_t>(family.depth);
+  const std::vector<double>& e = envelope[family.blocks[b]];
+  s.window.resize(depth);
+  for (std::size_t k = 0; k < depth; ++k) s.window[k] = static_cast<T>(e[k] * e[k]);
+  fold(family, out, weights ? *weights : present, s);
+  out.even.resize(depth * n_lanes);
+  out.odd.resize(depth * n_lanes);
+  out.magnitude.resize(n_lanes);
+  kernels.window(s.raw_even.data(), s.raw_odd.data(), s.window.data(), family.depth, out.even.data(), out.odd.data(),
+                 out.magnitude.data());
+}
+
+// kappa = sum g^2 / sum |g|^2 of one item as [frequency][sign][re, im][lane], from s.kappa_tile.
+template <class T>
+const T* ScreenTables<T>::item_kappa(std::size_t f, std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile,
+                                     Scratch<T>& s) const {
+  const Family& family = families[f];
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  const int count = family.chunk_size(chunk);
+  const T* norm = tile.inverse_norm.data() + b * n_lanes;
+  s.kappa.resize(static_cast<std::size_t>(family.width) * static_cast<std::size_t>(family.parts()) * n_lanes);
+  if (family.transform > 0) {
+    const T* points = transformed(f, pair, s.kappa_tile.even.data(), s.kappa_tile.odd.data(), true, s);
+    const int period = half_transform[f].size;  // bins 2 k of a transform twice as long
+    for (int i = 0; i < count; ++i) {
+      const T* from = points + static_cast<std::size_t>(i % period) * 2 * n_lanes;
+      T* at = s.kappa.data() + static_cast<std::size_t>(i) * 2 * n_lanes;
+      for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+        at[lane] = from[lane] * norm[lane];
+        at[n_lanes + lane] = -from[n_lanes + lane] * norm[lane];
+      }
+    }
+    return s.kappa.data();
+  }
+  const FrequencyTable<T>& table = frequency_table(f, chunk, true, s);
+  panel(f, pair, s.kappa_tile.even.data(), s.kappa_tile.odd.data(), s.kappa_tile, true, s);
+  kernels.product(s.panel.data(), table.cosine.data(), table.sine.data(), family.kappa_rows(), count, s.kappa.data());
+  for (int i = 0; i < count; ++i) {
+    T* at = s.kappa.data() + static_cast<std::size_t>(i) * 4 * n_lanes;
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+      const T ec = at[lane], es = at[n_lanes + lane], oc = at[2 * n_lanes + lane], os = at[3 * n_lanes + lane];
+      at[lane] = (ec - os) * norm[lane], at[n_lanes + lane] = (oc + es) * norm[lane];
+      at[2 * n_lanes + lane] = (ec + os) * norm[lane], at[3 * n_lanes + lane] = (oc - es) * norm[lane];
+    }
+  }
+  if (phase_fixed && !family.symmetric) rotate(f, chunk, pair, tile, nullptr, s.kappa.data());
+  return s.kappa.data();
+}
+
+template <class T>
+const T* ScreenTables<T>::exact_kappa(std::size_t f, std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile,
+                                      const Padded<T>* weights, const Samples& samples, Scratch<T>& s) const {
+  load_kappa(f, b, tile, weights, samples, s);
+  return item_kappa(f, b, chunk, pair, tile, s);
+}
+
+template <class T>
+KappaTile<T> ScreenTables<T>::kappa_of(std::size_t f, std::size_t b, const Tile<T>& tile, const Padded<T>* weights,
+                                       const Samples& samples, Scratch<T>& s) const {
+  const Family& family = families[f];
+  const auto n_lanes = static_cast<std::size_t>(lanes());
+  const auto signs = static_cast<std::size_t>(family.signs());
+  const T* norm = tile.inverse_norm.data() + b * n_lanes;
+  const double error = 1.5 * gamma(family);
+  KappaTile<T> out;
+  std::vector<std::pair<double, std::size_t>> large;
+  load_kappa(f, b, tile, weights, samples, s);
+  std::size_t entries = 0;
+  for (int chunk = 0; chunk < family.chunks; ++chunk) {
+    const std::size_t count = static_cast<std::size_t>(family.chunk_size(chunk)) * signs;
+    for (std::size_t pair = 0; pair < family.pairs.size(); ++pair) {
+      const T* values = item_kappa(f, b, chunk, pair, tile, s);
+      typename KappaTile<T>::Row row{out.weight.size(), entries, T(0), T(0)};
+      large.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        const T* k = values + i * 2 * n_lanes;
+        T most = 0;
+        for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+          if (norm[lane] > 0) most = std::max(most, k[lane] * k[lane] + k[n_lanes + lane] * k[n_lanes + lane]);
+        }
+        // From 1 - |kappa| = 1e-3 on only one quadrature counts, and the energy is less than this bound.
+        const double magnitude = std::min(std::sqrt(static_cast<double>(most)) * (1 + 1e-6) + error, 1 - 5e-4);
+        out.at.push_back(-1);
+        out.weight.push_back(static_cast<T>(2 / (1 - magnitude) * (1 + 1e-6)));
+        row.any_weight = std::max(row.any_weight, out.weight.back());
+        if (magnitude > kSmallKappa) large.emplace_back(-magnitude, i);
+      }
+      const auto most = static_cast<std::size_t>(most_exact(static_cast<int>(count)));
+      if (large.size() > most) {
+        std::nth_element(large.begin(), large.begin() + static_cast<std::ptrdiff_t>(most), large.end());
+        large.resize(most);
+      }
+      for (std::size_t j = 0; j < large.size(); ++j) {
+        const T* k = values + large[j].second * 2 * n_lanes;
+        out.at[row.first + large[j].second] = static_cast<std::int32_t>(j);
+        out.exact.insert(out.exact.end(), k, k + 2 * n_lanes);
+      }
+      entries += large.size();
+      for (std::size_t i = 0; i < count; ++i) {
+        if (out.at[row.first + i] < 0) row.largest_weight = std::max(row.largest_weight, out.weight[row.first + i]);
+      }
+      out.rows.push_back(row);
+    }
+  }
   return out;
 }
 

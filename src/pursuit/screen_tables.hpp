@@ -1,4 +1,4 @@
-// What a search of one grid needs before any signal: plans of blocks, tables, and the sums and bounds of an item.
+// What a search of one grid needs before any signal: families of blocks with their plans and tables.
 #pragma once
 
 #include <algorithm>
@@ -22,58 +22,108 @@ struct Pair {
   int row[2] = {-1, -1};
 };
 
-// What is known of a block before any signal.
-struct BlockPlan {
+// Blocks that share centres, frequencies and chirp rates and differ in duration alone. Their windows are combinations
+// of a few basis windows, to a small known error, so only the sums against these need samples. A block that shares with
+// no other, or whose windows would gain nothing, is a family of its own, and its basis is its window.
+struct Family {
+  std::vector<std::size_t> blocks;
   std::vector<Pair> pairs;
   bool symmetric = false;  // centres on whole samples
   int depth = 0;           // 1 + samples on one side of the centre
-  int transform = 0;       // points of a Fourier transform over the frequencies; 0: a product with their cosines
+  Folding folding;
+  int transform = 0;  // points of a Fourier transform over the frequencies; 0: a product with their cosines
   int tiles = 0, chunks = 0;
-  int width = kChunk;          // frequencies of a chunk
-  std::size_t first_item = 0;  // items of a block: [tile][chunk][pair]
-  std::size_t items() const {
+  int width = kChunk;         // frequencies of a chunk
+  int frequencies = 0;        // of all chunks
+  std::size_t first = 0;      // number of its first item; its items are [tile][chunk][pair][block]
+  int rank = 1;               // basis windows
+  std::vector<double> basis;  // [basis][k], symmetric families
+  std::vector<double> mix;    // [block][basis]
+  std::vector<double> rest;   // [block]: norm of what the combination leaves of the window, both sides
+
+  std::size_t units() const {
     return static_cast<std::size_t>(tiles) * static_cast<std::size_t>(chunks) * pairs.size();
   }
-  int chunk_size(const atoms::Block& block, int chunk) const {
-    const std::int64_t all = block.rows.empty() ? 0 : frequencies_of(block);
-    return static_cast<int>(std::min<std::int64_t>(width, all - static_cast<std::int64_t>(chunk) * width));
+  std::size_t items() const { return units() * blocks.size(); }
+  std::size_t unit(int tile, int chunk, std::size_t pair) const {
+    return (static_cast<std::size_t>(tile) * static_cast<std::size_t>(chunks) + static_cast<std::size_t>(chunk)) *
+               pairs.size() +
+           pair;
   }
-  std::size_t parts() const { return transform > 0 ? 2 : 4; }  // numbers a frequency and lane: sums, and kappa
-  static std::int64_t frequencies_of(const atoms::Block& block) {
-    std::int64_t most = 0;
-    for (const atoms::ChirpRow& row : block.rows) most = std::max(most, row.f_end);
-    return most;
+  int chunk_size(int chunk) const { return std::min(width, frequencies - chunk * width); }
+  int parts() const { return transform > 0 ? 2 : 4; }  // numbers a frequency and lane: sums, and kappa
+  int signs() const { return transform > 0 ? 1 : 2; }
+  int rows() const { return folding.rows(depth); }
+  // At twice the frequencies.
+  Folding kappa_folding() const {
+    if (folding.period % 2 != 0) return {folding.period, false};
+    return {folding.period / 2, folding.flip};
   }
+  int kappa_rows() const { return kappa_folding().rows(depth); }
 };
 
-// `transforms`: Fourier transforms may be chosen, where they cost less.
-BlockPlan plan_block(const atoms::Block& block, std::int64_t samples, int lanes, bool transforms);
-// Floating-point operations of one lane, chirp rate and all frequencies.
-double row_operations(const atoms::Block& block, const BlockPlan& plan);
+// Atoms of a row of `atoms` that may have an entry of their own for each lane.
+inline int most_exact(int atoms) { return std::min(atoms, std::max(8, atoms * 3 / 10)); }
 
-// Tables for a whole chunk, plain (for the signal) or doubled (for kappa).
+// `narrow`: an fp32 screen, where transforms, foldings and bases may be chosen if they cost less.
+std::vector<Family> plan_families(const atoms::Grid& grid, int lanes, bool narrow);
+// Floating-point operations of one lane and unit (all chunks of a pair) of one block alone, or of the whole family.
+double unit_operations(const Family& family);
+
+// cos and sin (2 pi factor f k) for a whole chunk, plain (for the signal) or doubled (for kappa).
 template <class T>
 struct FrequencyTable {
   std::vector<T> cosine, sine;
-  void make(const atoms::Block& block, int chunk, int count, int depth, double factor);
+  void make(const atoms::Block& block, int chunk, int count, int rows, double factor);
 };
 
-// Scratch of one task.
+// kappa of every atom of one block and tile, as the ending reads it.
 template <class T>
-struct Scratch {
-  FrequencyTable<T> frequencies, doubled;
-  std::vector<T> even, odd, panel, sums, kappa_even, kappa_odd, kappa_sums, kappa, chirp_cosine, chirp_sine, bounds,
-      factor, points, other;
-  std::vector<double> wave;  // general centres: [k][lane] windowed samples on either side
+struct KappaTile {
+  struct Row {
+    std::size_t first = 0, exact = 0;
+    T largest_weight = 0, any_weight = 0;
+  };
+  std::vector<Row> rows;  // [chunk][pair]
+  std::vector<std::int32_t> at;
+  std::vector<T> weight, exact;
+  KappaRow<T> row(std::size_t i, int lanes) const {
+    const Row& r = rows[i];
+    return {at.data() + r.first, weight.data() + r.first, exact.data() + r.exact * 2 * static_cast<std::size_t>(lanes),
+            r.largest_weight, r.any_weight};
+  }
 };
 
-// The tile's windowed samples and what the ending needs of each lane.
+// Samples as the screen reads them: scaled, rounded, zeros around them.
+template <class T>
+struct Padded {
+  std::vector<T> value;
+  std::int64_t before = 0;  // zeros before sample 0
+  const T* at(std::int64_t n) const { return value.data() + before + n; }
+};
+
+// One tile of a family, windowed by each basis window, and what a score needs of each block and lane.
 template <class T>
 struct Tile {
-  T inverse_norm[kMostLanes] = {};
-  T error2[kMostLanes] = {};
-  atoms::Atom atom[kMostLanes];  // centres
-  double largest_error = 0;
+  std::size_t family = 0;
+  int index = -1;
+  std::vector<T> even, odd;             // [basis][k][lane]; for a transform the right and left sides
+  std::vector<double> wave;             // centres off whole samples: [k][lane] windowed samples on either side
+  std::vector<T> magnitude;             // [basis][lane]
+  std::vector<T> inverse_norm, error2;  // [block][lane]
+  std::vector<double> largest_error;    // [block]: of sqrt(energy), at most
+  atoms::Atom atom[kMostLanes];         // centres
+};
+
+// Scratch of one worker.
+template <class T>
+struct Scratch {
+  Tile<T> tile, kappa_tile;
+  FrequencyTable<T> frequencies, doubled;
+  std::vector<T> raw_even, raw_odd, panel, sums, kappa, chirp_cosine, chirp_sine, bounds, factor, points, other, window;
+  std::vector<KappaTile<T>> weighted_kappa;  // [block], of the tile
+  std::vector<BlockScores<T>> blocks;
+  std::vector<T> largest;
 };
 
 template <class T>
@@ -81,53 +131,71 @@ struct ScreenTables {
   const atoms::Grid& grid;
   const ScreenKernels<T>& kernels = screen_kernels<T>();
   bool phase_fixed = false;
-  std::vector<BlockPlan> plans;
+  std::vector<Family> families;
   std::size_t items = 0;
-  std::vector<std::vector<double>> envelope;             // [block][k + 0]: exp(-k^2 / 2D^2), symmetric blocks
-  std::vector<std::vector<T>> chirp_cosine, chirp_sine;  // [block][pair][k], symmetric blocks
-  // [block][chunk], where kept; blocks with the same axis share one.
-  std::vector<std::vector<std::shared_ptr<FrequencyTable<T>>>> frequencies;
-  // [block][tile][chunk][pair] -> offset; interior tiles share the tables of tile `tiles`.
-  std::vector<std::vector<std::vector<T>>> kappa;  // [block][tile or interior][...]
+  std::vector<std::vector<double>> envelope;             // [block][k]: exp(-k^2 / 2D^2), symmetric families
+  std::vector<std::vector<T>> basis, mix;                // [family], as in Family
+  std::vector<std::vector<T>> chirp_cosine, chirp_sine;  // [family][pair][k], symmetric families
+  // [family][chunk], where kept; families with the same axis share one.
+  std::vector<std::vector<std::shared_ptr<FrequencyTable<T>>>> frequencies, doubled;
+  std::vector<std::vector<KappaTile<T>>> kappa;           // [block][slot], where kept
+  std::vector<std::vector<std::vector<T>>> inverse_norm;  // [block][slot][lane]
   bool kappa_kept = false;
-  std::vector<TransformPlan<T>> transform, half_transform;  // [block]: of the samples; of kappa
-  std::vector<std::vector<T>> twist;                        // [block][k]: cos, sin of 2 pi f_first k
-  double bound_factor = 1;                                  // other than 1 in tests alone
+  std::vector<TransformPlan<T>> transform, half_transform;  // [family]: of the samples; of kappa
+  std::vector<std::vector<T>> twist;                        // [family][k]: cos, sin of 2 pi f_first k
+  Padded<T> present;                                        // ones
+  std::int64_t padding = 0;
+  double bound_factor = 1;  // other than 1 in tests alone
 
   ScreenTables(const atoms::Grid& g, bool fixed, core::ThreadPool& pool);
 
   int lanes() const { return kernels.lanes; }
-  std::size_t kappa_tile(std::size_t b) const {
-    return plans[b].pairs.size() * plans[b].parts() * static_cast<std::size_t>(lanes()) *
-           static_cast<std::size_t>(BlockPlan::frequencies_of(grid.blocks[b]));
+  const atoms::Block& block(const Family& family, std::size_t b) const { return grid.blocks[family.blocks[b]]; }
+  // Tiles that no edge cuts share one slot, the last.
+  std::size_t slot(const Family& family, std::size_t b, int tile) const {
+    return static_cast<std::size_t>(tile_is_interior(family, b, tile) ? family.tiles : tile);
   }
-  std::size_t kappa_offset(std::size_t b, int chunk, std::size_t pair) const {
-    const auto& plan = plans[b];
-    return (plan.pairs.size() * static_cast<std::size_t>(chunk) * kChunk +
-            pair * static_cast<std::size_t>(plan.chunk_size(grid.blocks[b], chunk))) *
-           plan.parts() * static_cast<std::size_t>(lanes());
-  }
+  bool tile_is_interior(const Family& family, std::size_t b, int tile) const;
 
-  // Rounding of a sum, relative to its terms' magnitudes: one chain a part of a product, plus the parts; or the levels
-  // of a transform, each an addition and a complex factor; plus the operands' own roundings.
-  double gamma(std::size_t b) const {
-    const BlockPlan& plan = plans[b];
+  // Rounding of a sum, relative to its terms' magnitudes: one chain a part of a product, plus the parts and the basis
+  // windows; or the levels of a transform, each an addition and a complex factor; plus the operands' own roundings.
+  double gamma(const Family& family) const {
     const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-    const double steps = plan.transform > 0 ? 6 * std::log2(plan.transform) + 40
-                                            : std::min(plan.depth, kDepth) + plan.depth / kDepth + 24;
+    const double steps = family.transform > 0 ? 6 * std::log2(family.transform) + 40
+                                              : std::min(family.rows(), kDepth) + family.rows() / kDepth +
+                                                    2 * (family.depth / family.rows() + 1) + family.rank + 24;
     return steps * unit * 1.01;
   }
 
-  bool tile_is_interior(std::size_t b, int tile) const;
-  Tile<T> load(std::size_t b, int tile, const atoms::Samples& samples, double scale, Scratch<T>& s) const;
-  void panel(std::size_t b, std::size_t pair, const Tile<T>& tile, bool for_kappa, Scratch<T>& s) const;
-  const FrequencyTable<T>& frequency_table(std::size_t b, int chunk, Scratch<T>& s) const;
-  void make_kappa(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s, T* out) const;
-  ItemScores<T> item(std::size_t b, int tile_index, int chunk, std::size_t pair, const Tile<T>& tile, bool weighted,
-                     double root_energy, const FrequencyTable<T>& table, Scratch<T>& s) const;
-  const T* transformed(std::size_t b, std::size_t pair, bool for_kappa, Scratch<T>& s) const;
-  void rotate(std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile, T* sums, T* kappa_sums, int count) const;
-  void load_kappa_window(std::size_t b, const Tile<T>& tile, const atoms::Samples& samples, Scratch<T>& s) const;
+  Padded<T> pad(const double* value, std::int64_t size, double scale) const;
+  // Weights (0/1) may be null: all ones.
+  void load(std::size_t f, int tile, const Padded<T>& signal, const atoms::Samples& samples, double scale,
+            double root_energy, const Padded<T>* weights, Scratch<T>& s) const;
+  UnitSums<T> unit(std::size_t f, int chunk, std::size_t pair, const Tile<T>& tile, Scratch<T>& s) const;
+  BlockScores<T> scores(std::size_t f, std::size_t b, const Tile<T>& tile, double root_energy) const;
+  // Every kappa of one item: [frequency][sign][re, im][lane].
+  const T* exact_kappa(std::size_t f, std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile,
+                       const Padded<T>* weights, const atoms::Samples& samples, Scratch<T>& s) const;
+  KappaTile<T> kappa_of(std::size_t f, std::size_t b, const Tile<T>& tile, const Padded<T>* weights,
+                        const atoms::Samples& samples, Scratch<T>& s) const;
+
+ private:
+  void place(std::size_t f, int tile, Tile<T>& out) const;
+  void norms(std::size_t f, std::size_t b, const double* weight, Tile<T>& tile) const;
+  void fold(const Family& family, const Tile<T>& tile, const Padded<T>& signal, Scratch<T>& s) const;
+  void load_wave(std::size_t f, const atoms::Samples& samples, double scale, bool squared, Tile<T>& tile) const;
+  void panel(std::size_t f, std::size_t pair, const T* even, const T* odd, const Tile<T>& tile, bool for_kappa,
+             Scratch<T>& s) const;
+  const T* transformed(std::size_t f, std::size_t pair, const T* right, const T* left, bool for_kappa,
+                       Scratch<T>& s) const;
+  const FrequencyTable<T>& frequency_table(std::size_t f, int chunk, bool for_kappa, Scratch<T>& s) const;
+  void load_kappa(std::size_t f, std::size_t b, const Tile<T>& tile, const Padded<T>* weights,
+                  const atoms::Samples& samples, Scratch<T>& s) const;
+  const T* item_kappa(std::size_t f, std::size_t b, int chunk, std::size_t pair, const Tile<T>& tile,
+                      Scratch<T>& s) const;
+  void rotate(std::size_t f, int chunk, std::size_t pair, const Tile<T>& tile, T* sums, T* kappa) const;
+  void make_transforms(std::size_t f);
+  void make_kappa_tables(core::ThreadPool& pool);
 };
 
 extern template struct ScreenTables<float>;

@@ -26,6 +26,26 @@ struct Winner {
   std::vector<std::uint64_t> rivals;
 };
 
+// What a search of one signal leaves for the next: an upper bound of every item, and the residual that it holds for.
+// The next search adds to each what the difference of the two residuals can have changed, and looks only at those that
+// still can win. Belongs to one Searcher; not for use by two searches at once.
+class SearchState {
+ public:
+  SearchState();
+  ~SearchState();
+  SearchState(SearchState&&) noexcept;
+  // For tests of the bounds: multiplies what a difference may change.
+  void scale_bound_for_test(double factor);
+  // Units searched anew by the last search, and all there are.
+  std::size_t refreshed() const;
+  std::size_t units() const;
+
+ private:
+  friend class Searcher;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 struct SearchCost {
   double operations = 0;  // of one search
   double table_bytes = 0;
@@ -47,9 +67,10 @@ class Searcher {
   Searcher& operator=(const Searcher&) = delete;
 
   // `weight` empty, or 0/1 a sample. A residual of zeros gives energy 0. The pool may be null: this thread alone.
-  // Same bits for any pool. Throws Error (numerical) for samples that are not finite.
-  Winner best(std::span<const double> residual, std::span<const double> weight, int most_rivals,
-              core::ThreadPool* pool) const;
+  // A state makes later searches of residuals with the same weights faster. Same bits for any pool, with a state or
+  // without. Throws Error (numerical) for samples that are not finite.
+  Winner best(std::span<const double> residual, std::span<const double> weight, int most_rivals, core::ThreadPool* pool,
+              SearchState* state = nullptr) const;
 
   const atoms::Grid& grid() const { return grid_; }
 
@@ -59,7 +80,7 @@ class Searcher {
  private:
   template <class T>
   Winner best_of(const ScreenTables<T>& tables, const atoms::Samples& samples, double largest, int most_rivals,
-                 core::ThreadPool* pool) const;
+                 core::ThreadPool* pool, SearchState::Impl& state) const;
 
   const atoms::Grid& grid_;
   bool phase_fixed_;

@@ -127,9 +127,8 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
     const Grid grid =
         atoms::make_grid({{low, high}, {shortest, longest}, {}, false}, random.uniform(0.1, 0.3), samples);
     const Searcher searcher(grid, Precision::exact, false, pool);
-    for (const atoms::Block& block : grid.blocks) {
-      transforms += plan_block(block, samples, screen_kernels<float>().lanes, true).transform > 0;
-    }
+    for (const Family& family : plan_families(grid, screen_kernels<float>().lanes, true))
+      transforms += family.transform > 0;
     std::vector<double> x = random_signal(random, samples, i % 6), weight;
     if (i % 4 == 3) {
       for (double& v : x) {

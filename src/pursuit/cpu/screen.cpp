@@ -77,54 +77,95 @@ HWY_NOINLINE void Product(const T* panel, const T* cosine, const T* sine, int de
 }
 
 template <class T>
-HWY_NOINLINE void Panel(const T* even, const T* odd, const T* chirp_cosine, const T* chirp_sine, int depth, T* panel) {
+HWY_NOINLINE void Window(const T* even, const T* odd, const T* window, int depth, T* out_even, T* out_odd,
+                         T* magnitude) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
+  auto sum = hn::Zero(d), other = hn::Zero(d);
   for (int k = 0; k < depth; ++k) {
-    const auto e = hn::LoadU(d, even + static_cast<size_t>(k) * lanes);
-    const auto o = hn::LoadU(d, odd + static_cast<size_t>(k) * lanes);
-    const auto c = hn::Set(d, chirp_cosine[k]), s = hn::Set(d, chirp_sine[k]);
-    T* out = panel + static_cast<size_t>(k) * 4 * lanes;
-    hn::StoreU(hn::Mul(e, c), d, out);
-    hn::StoreU(hn::Mul(e, s), d, out + lanes);
-    hn::StoreU(hn::Mul(o, c), d, out + 2 * lanes);
-    hn::StoreU(hn::Mul(o, s), d, out + 3 * lanes);
+    const size_t at = static_cast<size_t>(k) * lanes;
+    const auto w = hn::Set(d, window[k]);
+    const auto e = hn::Mul(hn::LoadU(d, even + at), w), o = hn::Mul(hn::LoadU(d, odd + at), w);
+    hn::StoreU(e, d, out_even + at);
+    hn::StoreU(o, d, out_odd + at);
+    sum = hn::Add(sum, hn::Abs(e));
+    other = hn::Add(other, hn::Abs(o));
+  }
+  hn::StoreU(hn::Add(sum, other), d, magnitude);
+}
+
+template <class T>
+HWY_NOINLINE void Panel(const T* HWY_RESTRICT even, const T* HWY_RESTRICT odd, const T* HWY_RESTRICT chirp_cosine,
+                        const T* HWY_RESTRICT chirp_sine, int depth, Folding folding, T* HWY_RESTRICT panel) {
+  const Tag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const int rows = folding.rows(depth), period = folding.period;
+  for (int r = 0; r < rows; ++r) {
+    auto c = hn::Set(d, chirp_cosine[r]), s = hn::Set(d, chirp_sine[r]);
+    auto e = hn::LoadU(d, even + static_cast<size_t>(r) * lanes);
+    auto o = hn::LoadU(d, odd + static_cast<size_t>(r) * lanes);
+    auto ec = hn::Mul(e, c), es = hn::Mul(e, s), oc = hn::Mul(o, c), os = hn::Mul(o, s);
+    if (rows < depth) {
+      bool negative = false;
+      for (int turn = period; turn - r < depth; turn += period) {
+        negative ^= folding.flip;
+        for (int side = 0; side < 2; ++side) {
+          const int k = side == 0 ? turn - r : turn + r;
+          // Each sample once: its mirror image is itself halfway, and at whole periods.
+          if (k >= depth || (side == 0 ? 2 * r == period : r == 0)) continue;
+          e = hn::LoadU(d, even + static_cast<size_t>(k) * lanes);
+          o = hn::LoadU(d, odd + static_cast<size_t>(k) * lanes);
+          c = hn::Set(d, negative ? -chirp_cosine[k] : chirp_cosine[k]);
+          s = hn::Set(d, negative ? -chirp_sine[k] : chirp_sine[k]);
+          ec = hn::MulAdd(e, c, ec);
+          es = hn::MulAdd(e, s, es);
+          if (side == 0) {
+            oc = hn::NegMulAdd(o, c, oc);
+            os = hn::NegMulAdd(o, s, os);
+          } else {
+            oc = hn::MulAdd(o, c, oc);
+            os = hn::MulAdd(o, s, os);
+          }
+        }
+      }
+    }
+    T* out = panel + static_cast<size_t>(r) * 4 * lanes;
+    hn::StoreU(ec, d, out);
+    hn::StoreU(es, d, out + lanes);
+    hn::StoreU(oc, d, out + 2 * lanes);
+    hn::StoreU(os, d, out + 3 * lanes);
   }
 }
 
 #include "pursuit/cpu/transform-inl.hpp"
 
-// Upper bound of the energy of frequency f with chirp rate +c (sign 0) or -c (sign 1).
+// z = re - i im of frequency f with chirp rate +c (sign 0) or -c (sign 1).
+template <class T>
+struct Sums {
+  hn::Vec<Tag<T>> re, im;
+};
+template <class T>
+HWY_INLINE Sums<T> PairedSums(const hn::Vec<Tag<T>>* s, int sign) {
+  return {sign ? hn::Add(s[0], s[3]) : hn::Sub(s[0], s[3]), sign ? hn::Sub(s[2], s[1]) : hn::Add(s[2], s[1])};
+}
+
+// Upper bound of the energy of z times sum |g|^2, given kappa.
 // With M the map from z to sqrt(energy), |M(z + dz)| <= |Mz| + |M| |dz|, and (a + b)^2 <= a^2 (1 + eta) + b^2 (1 +
 // 1/eta).
 template <class T>
-HWY_INLINE hn::Vec<Tag<T>> Bound(const ItemScores<T>& item, int f, int sign) {
+HWY_INLINE hn::Vec<Tag<T>> Bound(const BlockScores<T>& block, bool phase_fixed, const T* kappa, const Sums<T>& z) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  hn::Vec<Tag<T>> re, im;  // im is minus the imaginary part
-  if (item.paired) {
-    const T* s = item.sums + static_cast<size_t>(f) * 4 * lanes;
-    const auto ec = hn::LoadU(d, s), es = hn::LoadU(d, s + lanes);
-    const auto oc = hn::LoadU(d, s + 2 * lanes), os = hn::LoadU(d, s + 3 * lanes);
-    re = sign ? hn::Add(ec, os) : hn::Sub(ec, os);
-    im = sign ? hn::Sub(oc, es) : hn::Add(oc, es);
-  } else {
-    const T* s = item.sums + static_cast<size_t>(f) * 2 * lanes;
-    re = hn::LoadU(d, s);
-    im = hn::Neg(hn::LoadU(d, s + lanes));
-  }
-  const size_t signs = item.paired ? 2 : 1;
-  const T* kappa = item.kappa + (static_cast<size_t>(f) * signs + static_cast<size_t>(sign)) * 2 * lanes;
+  const auto re = z.re, im = z.im;
   const auto kr = hn::LoadU(d, kappa), ki = hn::LoadU(d, kappa + lanes);
-  const auto inverse_norm = hn::LoadU(d, item.inverse_norm), error2 = hn::LoadU(d, item.error2);
-  const auto one = hn::Set(d, T(1)), two = hn::Set(d, T(2)), slack = hn::Set(d, item.kappa_error);
-  const auto grow = hn::Set(d, 1 + item.eta), spread = hn::Mul(error2, hn::Set(d, 1 + 1 / item.eta));
-  if (item.phase_fixed) {
+  const auto error2 = hn::LoadU(d, block.error2);
+  const auto one = hn::Set(d, T(1)), two = hn::Set(d, T(2)), slack = hn::Set(d, block.kappa_error);
+  const auto grow = hn::Set(d, 1 + block.eta), spread = hn::Mul(error2, hn::Set(d, 1 + 1 / block.eta));
+  if (phase_fixed) {
     const auto norm = hn::Sub(hn::Add(one, kr), slack);
-    const auto value = hn::Mul(hn::Mul(two, inverse_norm), hn::MulAdd(hn::Mul(re, re), grow, spread));
+    const auto value = hn::Mul(two, hn::MulAdd(hn::Mul(re, re), grow, spread));
     const auto sure = hn::Gt(norm, hn::Set(d, T(1e-5)));
-    const auto huge = hn::IfThenElse(hn::Gt(inverse_norm, hn::Zero(d)), hn::Set(d, T(1e30)), hn::Zero(d));
-    return hn::IfThenElse(sure, hn::Div(value, hn::Max(norm, hn::Set(d, T(1e-5)))), huge);
+    return hn::IfThenElse(sure, hn::Div(value, hn::Max(norm, hn::Set(d, T(1e-5)))), hn::Set(d, T(1e30)));
   }
   const auto rr = hn::Mul(re, re), ii = hn::Mul(im, im);
   const auto power = hn::Add(rr, ii);
@@ -140,28 +181,112 @@ HWY_INLINE hn::Vec<Tag<T>> Bound(const ItemScores<T>& item, int f, int sign) {
   const auto along = hn::MulAdd(hn::Set(d, T(1.002)), hn::Max(mixed, hn::Zero(d)), hn::MulAdd(slack, power, power));
   const auto one_value = hn::Mul(hn::Set(d, T(1.004)), hn::MulAdd(hn::Mul(along, hn::Set(d, T(0.5))), grow, spread));
   const auto both_value = hn::Div(both, hn::Max(gap, hn::Set(d, T(1e-9))));
-  return hn::Mul(inverse_norm, hn::IfThenElse(parallel, one_value, both_value));
+  return hn::IfThenElse(parallel, one_value, both_value);
 }
 
-template <class T>
-HWY_NOINLINE T Largest(const ItemScores<T>& item) {
-  const Tag<T> d;
-  auto largest = hn::Zero(d);
-  for (int sign = 0; sign < 2; ++sign) {
-    for (int f = item.begin[sign]; f < item.end[sign]; ++f) largest = hn::Max(largest, Bound(item, f, sign));
-  }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
-}
-
-template <class T>
-HWY_NOINLINE void Bounds(const ItemScores<T>& item, T* bounds) {
+// Sums of frequency f for `blocks` blocks, from those of the basis windows.
+template <int blocks, int parts, class T>
+HWY_INLINE void Mix(const UnitSums<T>& unit, const BlockScores<T>* block, int f, hn::Vec<Tag<T>> (&sums)[blocks][4]) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  for (int f = 0; f < item.frequencies; ++f) {
+  const T* from = unit.sums + static_cast<size_t>(f) * parts * lanes;
+  for (int b = 0; b < blocks; ++b) {
+    for (int p = 0; p < 4; ++p) sums[b][p] = hn::Zero(d);
+  }
+  for (int j = 0; j < unit.rank; ++j, from += unit.stride) {
+    for (int p = 0; p < parts; ++p) {
+      const auto v = hn::LoadU(d, from + static_cast<size_t>(p) * lanes);
+      for (int b = 0; b < blocks; ++b) {
+        const auto mix = hn::Set(d, block[b].mix[j]);
+        sums[b][p] = hn::MulAdd(v, mix, sums[b][p]);
+      }
+    }
+  }
+}
+
+template <int blocks, bool paired, class T>
+HWY_INLINE void LargestOf(const UnitSums<T>& unit, const BlockScores<T>* block, T* largest) {
+  const Tag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  constexpr int signs = paired ? 2 : 1;
+  using V = hn::Vec<Tag<T>>;
+  V bounded[blocks], exact[blocks];
+  for (int b = 0; b < blocks; ++b) bounded[b] = exact[b] = hn::Zero(d);
+  const int first = paired ? HWY_MIN(unit.begin[0], unit.begin[1]) : unit.begin[0];
+  const int last = paired ? HWY_MAX(unit.end[0], unit.end[1]) : unit.end[0];
+  for (int f = first; f < last; ++f) {
+    V sums[blocks][4];
+    Mix<blocks, paired ? 4 : 2>(unit, block, f, sums);
+    for (int sign = 0; sign < signs; ++sign) {
+      if (f < unit.begin[sign] || f >= unit.end[sign]) continue;
+      for (int b = 0; b < blocks; ++b) {
+        const Sums<T> z = paired ? PairedSums<T>(sums[b], sign) : Sums<T>{sums[b][0], hn::Neg(sums[b][1])};
+        const KappaRow<T>& kappa = block[b].kappa;
+        const std::int32_t at = kappa.at[f * signs + sign];
+        if (at < 0) {
+          auto power = hn::Mul(z.re, z.re);
+          if (!unit.phase_fixed) power = hn::MulAdd(z.im, z.im, power);
+          bounded[b] = hn::Max(bounded[b], hn::Mul(power, hn::Set(d, kappa.weight[f * signs + sign])));
+        } else {
+          exact[b] = hn::Max(exact[b],
+                             Bound(block[b], unit.phase_fixed, kappa.exact + static_cast<size_t>(at) * 2 * lanes, z));
+        }
+      }
+    }
+  }
+  for (int b = 0; b < blocks; ++b) {
+    const auto spread =
+        hn::Mul(hn::LoadU(d, block[b].error2), hn::Set(d, (1 + 1 / block[b].eta) * block[b].kappa.largest_weight));
+    const auto most = hn::Max(exact[b], hn::MulAdd(bounded[b], hn::Set(d, 1 + block[b].eta), spread));
+    // Where there is no lane even an infinite bound counts for nothing.
+    const auto inverse_norm = hn::LoadU(d, block[b].inverse_norm);
+    const auto there = hn::Gt(inverse_norm, hn::Zero(d));
+    largest[b] = hn::GetLane(hn::MaxOfLanes(d, hn::IfThenElseZero(there, hn::Mul(most, inverse_norm))));
+  }
+}
+
+// Blocks at a time: four sums each, beside the vector that is read and a factor.
+constexpr int kBlocks = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64 ? 4 : 2;
+
+template <bool paired, class T>
+HWY_INLINE void LargestOfAll(const UnitSums<T>& unit, const BlockScores<T>* blocks, int count, T* largest) {
+  int b = 0;
+  for (; b + kBlocks <= count; b += kBlocks) LargestOf<kBlocks, paired>(unit, blocks + b, largest + b);
+  for (; b < count; ++b) LargestOf<1, paired>(unit, blocks + b, largest + b);
+}
+
+template <class T>
+HWY_NOINLINE void Largest(const UnitSums<T>& unit, const BlockScores<T>* blocks, int count, T* largest) {
+  if (unit.paired) {
+    LargestOfAll<true>(unit, blocks, count, largest);
+  } else {
+    LargestOfAll<false>(unit, blocks, count, largest);
+  }
+}
+
+// Every kappa of the block must have its entry.
+template <class T>
+HWY_NOINLINE void Bounds(const UnitSums<T>& unit, const BlockScores<T>& block, T* bounds) {
+  const Tag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto inverse_norm = hn::LoadU(d, block.inverse_norm);
+  const auto there = hn::Gt(inverse_norm, hn::Zero(d));
+  const int signs = unit.paired ? 2 : 1;
+  for (int f = 0; f < unit.frequencies; ++f) {
+    hn::Vec<Tag<T>> sums[1][4];
+    if (unit.paired) {
+      Mix<1, 4>(unit, &block, f, sums);
+    } else {
+      Mix<1, 2>(unit, &block, f, sums);
+    }
     for (int sign = 0; sign < 2; ++sign) {
-      const bool there = f >= item.begin[sign] && f < item.end[sign];
-      hn::StoreU(there ? Bound(item, f, sign) : hn::Zero(d), d,
-                 bounds + (static_cast<size_t>(f) * 2 + static_cast<size_t>(sign)) * lanes);
+      auto value = hn::Zero(d);
+      if (f >= unit.begin[sign] && f < unit.end[sign]) {
+        const Sums<T> z = unit.paired ? PairedSums<T>(sums[0], sign) : Sums<T>{sums[0][0], hn::Neg(sums[0][1])};
+        const T* kappa = block.kappa.exact + static_cast<size_t>(f * signs + sign) * 2 * lanes;
+        value = hn::IfThenElseZero(there, hn::Mul(inverse_norm, Bound(block, unit.phase_fixed, kappa, z)));
+      }
+      hn::StoreU(value, d, bounds + (static_cast<size_t>(f) * 2 + static_cast<size_t>(sign)) * lanes);
     }
   }
 }
@@ -169,7 +294,14 @@ HWY_NOINLINE void Bounds(const ItemScores<T>& item, T* bounds) {
 template <class T>
 ScreenKernels<T> Kernels() {
   const Tag<T> d;
-  return {static_cast<int>(hn::Lanes(d)), &Product<T>, &Panel<T>, &Wrap<T>, &Transform<T>, &Largest<T>, &Bounds<T>};
+  return {static_cast<int>(hn::Lanes(d)),
+          &Window<T>,
+          &Product<T>,
+          &Panel<T>,
+          &Wrap<T>,
+          &Transform<T>,
+          &Largest<T>,
+          &Bounds<T>};
 }
 ScreenKernels<float> KernelsF32() { return Kernels<float>(); }
 ScreenKernels<double> KernelsF64() { return Kernels<double>(); }
