@@ -7,4 +7,5 @@
 #include "envoi/pursuit.hpp"
 #include "envoi/recording.hpp"
 #include "envoi/results.hpp"
+#include "envoi/search.hpp"
 #include "envoi/signal.hpp"
