@@ -1,4 +1,4 @@
-// How many random cases a test draws: fewer under sanitizers, which take some twenty times as long.
+// How many random cases a test draws: fewer under sanitizers and in emulators, which take some twenty times as long.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,15 @@ inline constexpr bool kSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
-inline int effort(int count) { return kSanitized ? std::max(count / 20, 1) : count; }
+#if defined(ENVOI_TESTS_EMULATED)
+inline constexpr bool kEmulated = true;
+#else
+inline constexpr bool kEmulated = false;
+#endif
+
+// `sanitized` and `emulated` divide the count there.
+inline int effort(int count, int sanitized = 20, int emulated = 5) {
+  return std::max(count / (kSanitized ? sanitized : kEmulated ? emulated : 1), 1);
+}
 
 }  // namespace envoi::tests

@@ -10,7 +10,8 @@ void add_devices(CLI::App& app, Run& run) {
     run = [] {
       std::string text;
       for (const DeviceInfo& device : devices()) text += device.name + "  " + device.detail + "\n";
-      print(text + "--device auto uses " + devices().front().name + "\n");
+      print(text + "--device auto uses " + devices().front().name +
+            "\nENVOI_ISA=NAME in the environment forces another instruction set\n");
       return static_cast<int>(kDone);
     };
   });

@@ -38,23 +38,45 @@ void restrict_to(int64_t targets) {
   hwy::GetChosenTarget().Update(hwy::SupportedTargets());
 }
 
+struct Kind : IsaKind {
+  int64_t target = 0;
+};
+
+// A lower bit is a better target. The compiler's own baseline always runs.
+std::vector<Kind> find_kinds() {
+  const int64_t run = hwy::SupportedTargets() | HWY_STATIC_TARGET;
+  std::vector<Kind> kinds;
+  for (int64_t rest = HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    const int64_t target = rest & -rest;
+    kinds.push_back({{lower(hwy::TargetName(target)), (run & target) != 0}, target});
+  }
+  return kinds;
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = find_kinds();
+  return all;
+}
+
 struct Choice : Isa {
   int64_t target = 0;  // 0: whatever Highway finds best
 };
 
 Choice choose() {
   Choice choice;
+  const std::vector<Kind>& all = kinds();
   const char* wanted = std::getenv("ENVOI_ISA");
   if (wanted && *wanted) {
     std::string known;
-    for (const int64_t t : hwy::SupportedAndGeneratedTargets()) {
-      const std::string name = lower(hwy::TargetName(t));
-      known += (known.empty() ? "" : ", ") + name;
-      if (name == lower(wanted)) choice.target = t;
+    for (const Kind& kind : all) {
+      if (!kind.here) continue;
+      known += (known.empty() ? "" : ", ") + kind.name;
+      if (kind.name == lower(wanted)) choice.target = kind.target;
     }
     if (choice.target == 0) {
-      throw Error(ErrorKind::bad_argument, "ENVOI_ISA is '" + std::string(wanted) +
-                                               "', which this processor or build does not have; there are: " + known);
+      throw Error(ErrorKind::bad_argument,
+                  "ENVOI_ISA is '" + std::string(wanted) +
+                      "', which this processor or build does not have; unset it or choose one of: " + known);
     }
     choice.forced = true;
   }
@@ -73,6 +95,14 @@ const Choice& chosen() {
 }  // namespace
 
 const Isa& isa() { return chosen(); }
+
+const std::vector<IsaKind>& isa_kinds() {
+  static const std::vector<IsaKind> all = [] {
+    chosen();  // Highway is asked before anything narrows its answer
+    return std::vector<IsaKind>(kinds().begin(), kinds().end());
+  }();
+  return all;
+}
 
 detail::PinnedIsa::PinnedIsa() {
   const int64_t target = chosen().target;  // may throw: before the lock

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace envoi::core {
 
@@ -14,6 +15,14 @@ struct Isa {
 // Throws Error (bad_argument) if ENVOI_ISA names one that is not here.
 const Isa& isa();
 
+struct IsaKind {
+  std::string name;
+  bool here = false;  // this processor runs it
+};
+
+// Those that this build has code for, best first.
+const std::vector<IsaKind>& isa_kinds();
+
 namespace detail {
 class PinnedIsa {
  public:
@@ -24,7 +33,8 @@ class PinnedIsa {
 };
 }  // namespace detail
 
-// Calls pick() while Highway's dynamic dispatch leads to that instruction set: a kernel table is fetched through it once.
+// Calls pick() while Highway's dynamic dispatch leads to that instruction set: a kernel table is fetched through it
+// once.
 template <class Pick>
 auto with_isa(Pick&& pick) {
   const detail::PinnedIsa pinned;

@@ -95,7 +95,7 @@ TEST_P(SearchOfRandomGrids, finds_the_index_of_brute_force) {
   const auto [precision, phase_fixed] = GetParam();
   core::ThreadPool pool(2);
   on_random_grids(
-      200, 10 + static_cast<std::uint64_t>(phase_fixed),
+      tests::effort(200, 1), 10 + static_cast<std::uint64_t>(phase_fixed),
       [&, precision = precision, phase_fixed = phase_fixed](Random& random, const Grid& grid, int samples, int i) {
         const Searcher searcher(grid, precision, phase_fixed, pool);
         const std::vector<double> x = random_signal(random, samples, i % 6);
@@ -146,7 +146,7 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
 }
 
 TEST(Search, gives_the_same_bits_for_any_number_of_threads) {
-  on_random_grids(20, 20, [&](Random& random, const Grid& grid, int samples, int i) {
+  on_random_grids(tests::effort(20, 1), 20, [&](Random& random, const Grid& grid, int samples, int i) {
     const std::vector<double> x = random_signal(random, samples, 3 + i % 3);
     core::ThreadPool one(1);
     const Winner want = Searcher(grid, Precision::exact, false, one).best(x, {}, 8, nullptr);
