@@ -14,7 +14,7 @@ namespace {
 
 // What the combination of basis windows may leave of a window of norm 1. It widens the bound of the screen: more would
 // leave more atoms to score in fp64, less needs more basis windows.
-constexpr double kRest = 1.2e-3;
+constexpr double kRest = 2.5e-3;
 constexpr std::size_t kMostBlocks = 128;  // of a family
 
 std::vector<Pair> pair_rows(const Block& block, bool symmetric) {

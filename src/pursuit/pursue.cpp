@@ -177,13 +177,16 @@ atoms::Limits joint_limits(const Grid& grid) {
 class SegmentPursuit {
  public:
   SegmentPursuit(const Channel& channel, const PursuitOptions& options, const Prepared& prepared,
-                 core::ThreadPool* pool, const std::function<void()>& poll)
+                 core::ThreadPool* pool, pursuit::SearchState& state, const std::function<void()>& poll)
       : channel_(channel),
         options_(options),
         prepared_(prepared),
         pool_(pool),
+        state_(state),
         poll_(poll),
-        fixed_(options.phase == Phase::fixed) {}
+        fixed_(options.phase == Phase::fixed) {
+    state_.forget();
+  }
 
   SegmentResult run(const Window& window);
 
@@ -201,6 +204,7 @@ class SegmentPursuit {
   const PursuitOptions& options_;
   const Prepared& prepared_;
   core::ThreadPool* pool_;
+  pursuit::SearchState& state_;
   const std::function<void()>& poll_;  // throws to cancel
   bool fixed_;
   Certificate certificate_;
@@ -211,7 +215,7 @@ bool SegmentPursuit::find(const Detrended& data, const std::vector<double>& resi
   poll_();
   // An explicit grid's box belongs to its winner; a promise leaves room for other hills nearly as high.
   const int rivals = options_.refine && !prepared_.grid.box ? kRivals : 0;
-  const pursuit::Winner winner = prepared_.searcher->best(residual, data.weights(), rivals, pool_);
+  const pursuit::Winner winner = prepared_.searcher->best(residual, data.weights(), rivals, pool_, &state_);
   if (!(winner.energy > 0)) return false;
   if (record) {
     certificate_.survivors.push_back(winner.survivors);
@@ -401,53 +405,62 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
     tell();
   };
 
-  std::map<std::int64_t, Prepared> prepared;
-  for (std::size_t c = 0; c < channels.size(); ++c) {
-    const Channel& channel = channels[c];
-    const Resolved& plan = resolved[c];
+  // Channels of one rate and kind share their tables, and their windows are shared out together.
+  const auto same = [&](std::size_t a, std::size_t b) {
+    const Resolved &x = resolved[a], &y = resolved[b];
+    return channels[a].rate_hz == channels[b].rate_hz && channels[a].kind == channels[b].kind && x.window == y.window &&
+           x.windows.size() == y.windows.size() &&
+           (x.windows.empty() || x.windows.back().size == y.windows.back().size);
+  };
+  std::vector<pursuit::SearchState> states(pool.size());
+  for (std::size_t begin = 0, end; begin < channels.size(); begin = end) {
+    end = begin + 1;
+    while (end < channels.size() && same(begin, end)) ++end;
     poll();
-    // Channels of one rate and kind share their tables.
-    const bool same = c > 0 && channel.rate_hz == channels[c - 1].rate_hz && channel.kind == channels[c - 1].kind &&
-                      plan.window == resolved[c - 1].window && plan.windows.size() == resolved[c - 1].windows.size() &&
-                      (plan.windows.empty() || plan.windows.back().size == resolved[c - 1].windows.back().size);
-    if (!same) prepared = prepare(channel, plan, pool);
-    const Grid& grid = prepared.at(plan.windows.front().size).grid;
-    if (c == 0) {
-      out.rate_hz = channel.rate_hz;
-      out.options = plan.options;
-      out.options.progress = nullptr;
-      out.grid = summarise(grid, channel.rate_hz);
-    }
-    out.channels.push_back({channel.name, channel.unit, channel.rate_hz, grid.size});
-    if (plan.skipped > 0) {
-      out.warnings.push_back("channel " + channel.name + ": the last " + std::to_string(plan.skipped) +
-                             " samples, less than half a window, are not analysed");
-    }
-
-    std::vector<SegmentResult> results(plan.windows.size());
-    const bool over_windows = plan.windows.size() >= 2 * static_cast<std::size_t>(pool.size());
-    const auto one = [&](std::size_t i, core::ThreadPool* inner) {
-      const Window& window = plan.windows[i];
-      results[i] = SegmentPursuit(channel, plan.options, prepared.at(window.size), inner, poll).run(window);
+    const std::map<std::int64_t, Prepared> prepared = prepare(channels[begin], resolved[begin], pool);
+    const std::size_t each = resolved[begin].windows.size();
+    std::vector<SegmentResult> results((end - begin) * each);
+    const auto one = [&](std::size_t i, unsigned worker, core::ThreadPool* inner) {
+      const std::size_t c = begin + i / each;
+      const Window& window = resolved[c].windows[i % each];
+      results[i] =
+          SegmentPursuit(channels[c], resolved[c].options, prepared.at(window.size), inner, states[worker], poll)
+              .run(window);
       results[i].segment.channel = c;
-      report(channel, window);
+      report(channels[c], window);
     };
-    if (over_windows) {
-      pool.run(plan.windows.size(), [&](std::size_t i, unsigned) { one(i, nullptr); });
+    if (results.size() >= 2 * static_cast<std::size_t>(pool.size())) {
+      pool.run(results.size(), [&](std::size_t i, unsigned worker) { one(i, worker, nullptr); });
     } else {
-      for (std::size_t i = 0; i < plan.windows.size(); ++i) one(i, &pool);
+      for (std::size_t i = 0; i < results.size(); ++i) one(i, 0, &pool);
     }
-    std::size_t rejected = 0;
-    for (SegmentResult& result : results) {
-      result.segment.first_atom = out.atoms.size();
-      rejected += result.segment.stop_reason == StopReason::missing;
-      out.atoms.insert(out.atoms.end(), result.atoms.begin(), result.atoms.end());
-      out.segments.push_back(std::move(result.segment));
+    const Grid& grid = prepared.at(resolved[begin].windows.front().size).grid;
+    if (begin == 0) {
+      out.rate_hz = channels[0].rate_hz;
+      out.options = resolved[0].options;
+      out.options.progress = nullptr;
+      out.grid = summarise(grid, channels[0].rate_hz);
     }
-    if (rejected > 0) {
-      out.warnings.push_back("channel " + channel.name + ": " + std::to_string(rejected) + " of " +
-                             std::to_string(results.size()) +
-                             " windows are left out for missing samples; --missing weight uses what is there");
+    for (std::size_t c = begin; c < end; ++c) {
+      const Channel& channel = channels[c];
+      out.channels.push_back({channel.name, channel.unit, channel.rate_hz, grid.size});
+      if (resolved[c].skipped > 0) {
+        out.warnings.push_back("channel " + channel.name + ": the last " + std::to_string(resolved[c].skipped) +
+                               " samples, less than half a window, are not analysed");
+      }
+      std::size_t rejected = 0;
+      for (std::size_t i = (c - begin) * each; i < (c - begin + 1) * each; ++i) {
+        SegmentResult& result = results[i];
+        result.segment.first_atom = out.atoms.size();
+        rejected += result.segment.stop_reason == StopReason::missing;
+        out.atoms.insert(out.atoms.end(), result.atoms.begin(), result.atoms.end());
+        out.segments.push_back(std::move(result.segment));
+      }
+      if (rejected > 0) {
+        out.warnings.push_back("channel " + channel.name + ": " + std::to_string(rejected) + " of " +
+                               std::to_string(each) +
+                               " windows are left out for missing samples; --missing weight uses what is there");
+      }
     }
   }
   return out;

@@ -66,30 +66,34 @@ void ScreenTables<T>::norms(std::size_t f, std::size_t b, const double* weight, 
 // Even and odd part of the samples about each centre; a transform takes the two sides as they are.
 template <class T>
 void ScreenTables<T>::fold(const Family& family, const Tile<T>& tile, const Padded<T>& signal, Scratch<T>& s) const {
+  constexpr std::size_t kRun = 16;  // few enough that what is written stays in the nearest cache
   const auto n_lanes = static_cast<std::size_t>(lanes()), depth = static_cast<std::size_t>(family.depth);
-  s.raw_even.assign(depth * n_lanes, T(0));
-  s.raw_odd.assign(depth * n_lanes, T(0));
-  const std::int64_t centres = block(family, 0).centres;
+  const bool sides = family.transform > 0;
+  s.raw_even.resize(depth * n_lanes);
+  s.raw_odd.resize(depth * n_lanes);
+  const T* centre[kMostLanes];  // null: out of reach
   for (std::size_t lane = 0; lane < n_lanes; ++lane) {
     const std::int64_t at = tile.atom[lane].sample;
-    if (static_cast<std::int64_t>(tile.index) * lanes() + static_cast<std::int64_t>(lane) >= centres) break;
-    if (at <= -family.depth || at >= grid.samples + family.depth) continue;  // out of reach
-    const T* centre = signal.at(at);
-    T* even = s.raw_even.data() + lane;
-    T* odd = s.raw_odd.data() + lane;
-    even[0] = centre[0];
-    if (family.transform > 0) {
-      for (std::size_t k = 1; k < depth; ++k) {
-        even[k * n_lanes] = centre[k];
-        odd[k * n_lanes] = *(centre - k);
-      }
-    } else {
-      for (std::size_t k = 1; k < depth; ++k) {
-        const T right = centre[k], left = *(centre - k);
-        even[k * n_lanes] = right + left;
-        odd[k * n_lanes] = right - left;
+    const bool there =
+        static_cast<std::int64_t>(tile.index) * lanes() + static_cast<std::int64_t>(lane) < block(family, 0).centres &&
+        at > -family.depth && at < grid.samples + family.depth;
+    centre[lane] = there ? signal.at(at) : nullptr;
+  }
+  for (std::size_t begin = 0; begin < depth; begin += kRun) {
+    const std::size_t end = std::min(depth, begin + kRun);
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+      T* even = s.raw_even.data() + lane;
+      T* odd = s.raw_odd.data() + lane;
+      const T* x = centre[lane];
+      for (std::size_t k = begin; k < end; ++k) {
+        const T right = x ? x[k] : T(0), left = x && k > 0 ? *(x - k) : T(0);
+        even[k * n_lanes] = sides ? right : right + left;
+        odd[k * n_lanes] = sides ? left : right - left;
       }
     }
+  }
+  if (!sides) {  // no odd part at the centre
+    for (std::size_t lane = 0; lane < n_lanes; ++lane) s.raw_odd[lane] = 0;
   }
 }
 
@@ -192,8 +196,9 @@ void ScreenTables<T>::panel(std::size_t f, std::size_t pair, const T* even, cons
       s.chirp_cosine.resize(static_cast<std::size_t>(depth));
       s.chirp_sine.resize(static_cast<std::size_t>(depth));
       for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k) {
-        s.chirp_cosine[k] = 1 - 2 * sine[k] * sine[k];
-        s.chirp_sine[k] = 2 * cosine[k] * sine[k];
+        const T sign = static_cast<T>(family.kappa_folding().sign(static_cast<int>(k)));
+        s.chirp_cosine[k] = sign * (1 - 2 * sine[k] * sine[k]);
+        s.chirp_sine[k] = sign * (2 * cosine[k] * sine[k]);
       }
       kernels.panel(even, odd, s.chirp_cosine.data(), s.chirp_sine.data(), depth, family.kappa_folding(),
                     s.panel.data());

@@ -164,8 +164,9 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
     for (const Pair& pair : family.pairs) {
       for (std::size_t k = 0; k < depth; ++k) {
         const double phase = std::numbers::pi * pair.chirp_rate * static_cast<double>(k) * static_cast<double>(k);
-        chirp_cosine[f].push_back(static_cast<T>(std::cos(phase)));
-        chirp_sine[f].push_back(static_cast<T>(std::sin(phase)));
+        const double sign = family.folding.sign(static_cast<int>(k));
+        chirp_cosine[f].push_back(static_cast<T>(sign * std::cos(phase)));
+        chirp_sine[f].push_back(static_cast<T>(sign * std::sin(phase)));
       }
     }
   });

@@ -54,6 +54,7 @@ struct SearchState::Impl {
 SearchState::SearchState() : impl_(std::make_unique<Impl>()) {}
 SearchState::~SearchState() = default;
 SearchState::SearchState(SearchState&&) noexcept = default;
+void SearchState::forget() { impl_->residual.clear(); }
 void SearchState::scale_bound_for_test(double factor) { impl_->change_factor = factor; }
 std::size_t SearchState::refreshed() const { return impl_->refreshed; }
 std::size_t SearchState::units() const { return impl_->units; }

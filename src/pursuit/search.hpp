@@ -34,6 +34,8 @@ class SearchState {
   SearchState();
   ~SearchState();
   SearchState(SearchState&&) noexcept;
+  // Before a search of an unrelated residual: keeps the memory alone.
+  void forget();
   // For tests of the bounds: multiplies what a difference may change.
   void scale_bound_for_test(double factor);
   // Units searched anew by the last search, and all there are.

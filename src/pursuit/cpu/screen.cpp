@@ -94,46 +94,44 @@ HWY_NOINLINE void Window(const T* even, const T* odd, const T* window, int depth
   hn::StoreU(hn::Add(sum, other), d, magnitude);
 }
 
+// A sample's part in a row of the panel.
+template <class T>
+struct PanelRow {
+  hn::Vec<Tag<T>> ec, es, oc, os;
+};
+// `mirrored`: the sample lies before a whole period, so its sines are those of the row with the other sign.
+template <bool mirrored, class T>
+HWY_INLINE void AddSample(const T* even, const T* odd, const T* chirp_cosine, const T* chirp_sine, int k,
+                          PanelRow<T>& row) {
+  const Tag<T> d;
+  const size_t at = static_cast<size_t>(k) * hn::Lanes(d);
+  const auto e = hn::LoadU(d, even + at), o = hn::LoadU(d, odd + at);
+  const auto c = hn::Set(d, chirp_cosine[k]), s = hn::Set(d, chirp_sine[k]);
+  row.ec = hn::MulAdd(e, c, row.ec);
+  row.es = hn::MulAdd(e, s, row.es);
+  row.oc = mirrored ? hn::NegMulAdd(o, c, row.oc) : hn::MulAdd(o, c, row.oc);
+  row.os = mirrored ? hn::NegMulAdd(o, s, row.os) : hn::MulAdd(o, s, row.os);
+}
+
 template <class T>
 HWY_NOINLINE void Panel(const T* HWY_RESTRICT even, const T* HWY_RESTRICT odd, const T* HWY_RESTRICT chirp_cosine,
                         const T* HWY_RESTRICT chirp_sine, int depth, Folding folding, T* HWY_RESTRICT panel) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const int rows = folding.rows(depth), period = folding.period;
+  const int rows = folding.rows(depth), period = rows < depth ? folding.period : 2 * depth + rows;
   for (int r = 0; r < rows; ++r) {
-    auto c = hn::Set(d, chirp_cosine[r]), s = hn::Set(d, chirp_sine[r]);
-    auto e = hn::LoadU(d, even + static_cast<size_t>(r) * lanes);
-    auto o = hn::LoadU(d, odd + static_cast<size_t>(r) * lanes);
-    auto ec = hn::Mul(e, c), es = hn::Mul(e, s), oc = hn::Mul(o, c), os = hn::Mul(o, s);
-    if (rows < depth) {
-      bool negative = false;
-      for (int turn = period; turn - r < depth; turn += period) {
-        negative ^= folding.flip;
-        for (int side = 0; side < 2; ++side) {
-          const int k = side == 0 ? turn - r : turn + r;
-          // Each sample once: its mirror image is itself halfway, and at whole periods.
-          if (k >= depth || (side == 0 ? 2 * r == period : r == 0)) continue;
-          e = hn::LoadU(d, even + static_cast<size_t>(k) * lanes);
-          o = hn::LoadU(d, odd + static_cast<size_t>(k) * lanes);
-          c = hn::Set(d, negative ? -chirp_cosine[k] : chirp_cosine[k]);
-          s = hn::Set(d, negative ? -chirp_sine[k] : chirp_sine[k]);
-          ec = hn::MulAdd(e, c, ec);
-          es = hn::MulAdd(e, s, es);
-          if (side == 0) {
-            oc = hn::NegMulAdd(o, c, oc);
-            os = hn::NegMulAdd(o, s, os);
-          } else {
-            oc = hn::MulAdd(o, c, oc);
-            os = hn::MulAdd(o, s, os);
-          }
-        }
-      }
+    PanelRow<T> row{hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
+    AddSample<false>(even, odd, chirp_cosine, chirp_sine, r, row);
+    for (int turn = period; turn - r < depth; turn += period) {
+      // Each sample once: halfway its mirror image is itself, and so it is at whole periods.
+      if (2 * r != period) AddSample<true>(even, odd, chirp_cosine, chirp_sine, turn - r, row);
+      if (r != 0 && turn + r < depth) AddSample<false>(even, odd, chirp_cosine, chirp_sine, turn + r, row);
     }
     T* out = panel + static_cast<size_t>(r) * 4 * lanes;
-    hn::StoreU(ec, d, out);
-    hn::StoreU(es, d, out + lanes);
-    hn::StoreU(oc, d, out + 2 * lanes);
-    hn::StoreU(os, d, out + 3 * lanes);
+    hn::StoreU(row.ec, d, out);
+    hn::StoreU(row.es, d, out + lanes);
+    hn::StoreU(row.oc, d, out + 2 * lanes);
+    hn::StoreU(row.os, d, out + 3 * lanes);
   }
 }
 

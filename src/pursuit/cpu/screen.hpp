@@ -19,6 +19,8 @@ inline constexpr int kMostLanes = 64;
 struct Folding {
   int period = 0;     // P; 0: none
   bool flip = false;  // the half: a period changes the sign
+  // Sign of sample k's terms, which the chirp's tables carry; sines of mirrored samples have the other one.
+  double sign(int k) const { return flip && period > 0 && (2 * k + period - 1) / (2 * period) % 2 != 0 ? -1 : 1; }
   // Samples on one side of the centre, of `depth`, that are left.
   int rows(int depth) const { return period > 0 && period / 2 + 1 < depth ? period / 2 + 1 : depth; }
 };
