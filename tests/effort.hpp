@@ -24,7 +24,7 @@ inline constexpr bool kEmulated = false;
 #endif
 
 // `sanitized` and `emulated` divide the count there.
-inline int effort(int count, int sanitized = 20, int emulated = 5) {
+inline int effort(int count, int sanitized = 20, int emulated = 10) {
   return std::max(count / (kSanitized ? sanitized : kEmulated ? emulated : 1), 1);
 }
 
