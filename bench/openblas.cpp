@@ -24,11 +24,11 @@ std::vector<double> points(const envoi::Axis& axis) {
 
 bool has_openblas() { return true; }
 
-std::string openblas_name(unsigned threads) {
+std::string openblas_name(unsigned threads, const std::string& calls) {
   std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
   const std::size_t begin = config.find(' ') + 1;
-  return "openblas " + config.substr(begin, config.find(' ', begin) - begin) + " (" + openblas_get_corename() +
-         ") sgemv+isamax, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  return "openblas " + config.substr(begin, config.find(' ', begin) - begin) + " (" + openblas_get_corename() + ") " +
+         calls + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
 StoredDictionary::StoredDictionary(const envoi::ExplicitGrid& grid, double rate_hz, int samples) : samples_(samples) {
@@ -69,15 +69,30 @@ std::size_t StoredDictionary::best(const std::vector<float>& signal, unsigned th
   return cblas_isamax(atoms, scores_.data(), 1);
 }
 
+std::size_t StoredDictionary::best_of_batch(const std::vector<float>& signals, unsigned threads) {
+  openblas_set_num_threads(static_cast<int>(threads));
+  const auto atoms = static_cast<blasint>(atoms_);
+  const auto count = static_cast<blasint>(signals.size() / static_cast<std::size_t>(samples_));
+  scores_.resize(atoms_ * static_cast<std::size_t>(count));
+  // Columns of scores lie one after the other, as isamax likes them.
+  cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, atoms, count, samples_, 1, rows_.data(), samples_,
+              signals.data(), samples_, 0, scores_.data(), atoms);
+  std::size_t sum = 0;
+  for (blasint i = 0; i < count; ++i)
+    sum += cblas_isamax(atoms, scores_.data() + static_cast<std::size_t>(i) * atoms_, 1);
+  return sum;
+}
+
 }  // namespace bench
 
 #else
 
 namespace bench {
 bool has_openblas() { return false; }
-std::string openblas_name(unsigned) { return ""; }
+std::string openblas_name(unsigned, const std::string&) { return ""; }
 StoredDictionary::StoredDictionary(const envoi::ExplicitGrid&, double, int) {}
 std::size_t StoredDictionary::best(const std::vector<float>&, unsigned) { return 0; }
+std::size_t StoredDictionary::best_of_batch(const std::vector<float>&, unsigned) { return 0; }
 }  // namespace bench
 
 #endif

@@ -9,7 +9,8 @@
 namespace bench {
 
 bool has_openblas();
-std::string openblas_name(unsigned threads);  // "openblas 0.3.21 (core) sgemv+isamax, 2 threads"
+// "openblas 0.3.21 (core) sgemv+isamax, 2 threads"
+std::string openblas_name(unsigned threads, const std::string& calls = "sgemv+isamax");
 
 class StoredDictionary {
  public:
@@ -17,6 +18,9 @@ class StoredDictionary {
   StoredDictionary(const envoi::ExplicitGrid& grid, double rate_hz, int samples);
   // Index of the atom of the largest |product|.
   std::size_t best(const std::vector<float>& signal, unsigned threads);
+  // The same for signals one after the other in memory, by one sgemm and an isamax each; returns the sum of the
+  // indices.
+  std::size_t best_of_batch(const std::vector<float>& signals, unsigned threads);
 
  private:
   std::size_t atoms_ = 0;

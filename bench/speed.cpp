@@ -22,12 +22,16 @@ constexpr int kPairs = 15;
 struct Search {
   Search(envoi::atoms::Grid grid_in, unsigned threads)
       : grid(std::move(grid_in)), pool(threads), searcher(grid, envoi::Precision::exact, false, pool) {}
-  void operator()(const std::vector<double>& signal) { searcher.best(signal, {}, 0, &pool); }
+  void operator()(const std::vector<double>& signal) {
+    state.forget();  // every search a full one
+    searcher.best(signal, {}, 0, &pool, &state);
+  }
   double operations() const { return envoi::pursuit::search_cost(grid, envoi::Precision::exact).operations; }
 
   envoi::atoms::Grid grid;
   envoi::core::ThreadPool pool;
   envoi::pursuit::Searcher searcher;
+  envoi::pursuit::SearchState state;
 };
 
 envoi::atoms::Grid grid_of(const envoi::PursuitOptions& options) {
@@ -58,9 +62,9 @@ std::vector<unsigned> thread_counts() {
 
 std::string threads_text(unsigned threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
 
-Row& against_peer(Row& row, const Paired& times, unsigned threads) {
+Row& against_peer(Row& row, const Paired& times, unsigned threads, const std::string& calls = "sgemv+isamax") {
   return row.with("envoi_ms", times.ours_ms)
-      .with("peer", openblas_name(threads))
+      .with("peer", openblas_name(threads, calls))
       .with("peer_ms", times.peer_ms)
       .with("ratio", times.ratio)
       .with("ratio_quartile", times.ratio_lower_quartile);
@@ -101,8 +105,27 @@ Rows transform_beside_peer() {
       [&](int i) {
         for (int atom = 0; atom < 10; ++atom) dictionary.best(inputs.narrow[static_cast<std::size_t>(i)], threads);
       });
-  Row row("transform/order10", "603520x512, whole transform; peer: ten searches alone");
+  Row row("transform/order10", "603520x512 n=1, whole transform; peer: ten searches alone");
   rows.push_back(against_peer(row, times, threads));
+
+  // Sixteen signals at once: windows of one channel.
+  constexpr int kBatch = 16, kBatchPairs = 9;
+  const Inputs many = draw_inputs(kBatch * kBatchPairs);
+  std::vector<std::vector<double>> wide(kBatchPairs);
+  std::vector<std::vector<float>> narrow(kBatchPairs);
+  for (std::size_t i = 0; i < many.wide.size(); ++i) {
+    wide[i / kBatch].insert(wide[i / kBatch].end(), many.wide[i].begin(), many.wide[i].end());
+    narrow[i / kBatch].insert(narrow[i / kBatch].end(), many.narrow[i].begin(), many.narrow[i].end());
+  }
+  options.whole = false;
+  options.window_s = kSamples / kRate;
+  const Paired batch = interleave(
+      kBatchPairs, [&](int i) { envoi::decompose(as_channel(wide[static_cast<std::size_t>(i)]), options); },
+      [&](int i) {
+        for (int atom = 0; atom < 10; ++atom) dictionary.best_of_batch(narrow[static_cast<std::size_t>(i)], threads);
+      });
+  Row batch_row("transform/order10", "603520x512 n=16, whole transforms; peer: ten searches alone");
+  rows.push_back(against_peer(batch_row, batch, threads, "sgemm+isamax"));
   return rows;
 }
 
