@@ -1,0 +1,314 @@
+// How a tile's results are kept (ports.inl). Lanes beyond the last column hold anything: every keeper leaves them out.
+
+template <class T>
+inline void spill_stage(const Port& port, std::int64_t row, std::int64_t column, int count, const T* stage) {
+  const std::int64_t at = row * port.row_stride + column * port.column_stride;
+  void* data = const_cast<void*>(port.data);
+  for (int i = 0; i < count; ++i) {
+    const std::int64_t element = at + i * port.column_stride;
+    if (port.dtype == DType::f32) {
+      static_cast<float*>(data)[element] = static_cast<float>(stage[i]);
+    } else if (port.dtype == DType::f64) {
+      static_cast<double*>(data)[element] = static_cast<double>(stage[i]);
+    } else {
+      static_cast<bfloat16*>(data)[element] = bfloat16(static_cast<float>(stage[i]));
+    }
+  }
+}
+
+// A matrix of the results, or of one result a pair of columns.
+template <class V, int per_pair>
+struct MatrixKeeper {
+  using T = typename V::Number;
+  T stage[kStage];
+  T* to = stage;
+  const Port* port = nullptr;
+  std::int64_t row = 0, column = 0;
+  int columns = 0;
+  bool direct = false;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    port = &state.port;
+    row = tile.row, column = tile.column / 2 * per_pair, columns = per_pair == 2 ? tile.columns : tile.evens();
+    direct = port->dtype == dtype_of<T> && port->column_stride == 1 && columns % (per_pair * V::lanes()) == 0;
+  }
+  inline void begin_row(int r) {
+    if (direct) to = static_cast<T*>(const_cast<void*>(port->data)) + (row + r) * port->row_stride + column;
+  }
+  inline void end_row(int r) {
+    if (!direct) spill_stage(*port, row + r, column, columns, stage);
+  }
+  inline void end() {}
+};
+template <class V>
+struct StoreKeeper : MatrixKeeper<V, 2> {
+  ENVOI_FN void put(int j, const Pair<V>& x) { V::store_pairs(x.even, x.odd, this->to + 2 * j); }
+};
+template <class V>
+struct StoreHalfKeeper : MatrixKeeper<V, 1> {
+  ENVOI_FN void put(int j, const V& x) { x.store(this->to + j); }
+};
+
+// Reductions: a start that changes nothing, and how two are joined. NaN stays.
+struct Sum {
+  template <class V>
+  ENVOI_FN static V join(V a, V b) {
+    return a + b;
+  }
+  template <class V>
+  ENVOI_FN static V take(V x) {
+    return x;
+  }
+  template <class T>
+  ENVOI_FN static T start() {
+    return 0;
+  }
+};
+struct Largest {
+  template <class V>
+  ENVOI_FN static V join(V a, V b) {
+    return max(a, b);
+  }
+  template <class V>
+  ENVOI_FN static V take(V x) {
+    return x;
+  }
+  template <class T>
+  ENVOI_FN static T start() {
+    return -std::numeric_limits<T>::infinity();
+  }
+};
+struct LargestMagnitude : Largest {
+  template <class V>
+  ENVOI_FN static V take(V x) {
+    return abs(x);
+  }
+  template <class T>
+  ENVOI_FN static T start() {
+    return 0;
+  }
+};
+
+// One result a row: lane by lane, then the lanes by halves.
+template <class V, class How>
+struct ReduceRow {
+  using T = typename V::Number;
+  V even, odd;
+  T* partials = nullptr;
+  int evens = 0, odds = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    partials = static_cast<T*>(state.partials) + tile.column_block * state.partial_stride + tile.row;
+    evens = tile.evens(), odds = tile.odds();
+  }
+  inline void begin_row(int) { even = odd = V(How::template start<T>()); }
+  ENVOI_FN void put(int j, const Pair<V>& x) {
+    const V none = V(How::template start<T>());
+    even = How::join(even, first_lanes(evens - j, How::take(x.even), none));
+    odd = How::join(odd, first_lanes(odds - j, How::take(x.odd), none));
+  }
+  inline void end_row(int r) {
+    T lanes[64];
+    How::join(even, odd).store(lanes);
+    for (int width = V::lanes() / 2; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) lanes[i] = How::join(V(lanes[i]), V(lanes[i + width])).first();
+    }
+    partials[r] = lanes[0];
+  }
+  inline void end() {}
+};
+
+// One result a column: row after row within the tile.
+template <class V, class How>
+struct ReduceColumns {
+  using T = typename V::Number;
+  T even[kStage], odd[kStage];
+  T* partials = nullptr;
+  int evens = 0, odds = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    partials = static_cast<T*>(state.partials) + tile.row_block * state.partial_stride + tile.column;
+    evens = tile.evens(), odds = tile.odds();
+    for (int i = 0; i < kStage; ++i) even[i] = odd[i] = How::template start<T>();
+  }
+  inline void begin_row(int) {}
+  ENVOI_FN void put(int j, const Pair<V>& x) {
+    How::join(V::load(even + j), How::take(x.even)).store(even + j);
+    How::join(V::load(odd + j), How::take(x.odd)).store(odd + j);
+  }
+  inline void end_row(int) {}
+  inline void end() {
+    for (int i = 0; i < evens; ++i) partials[2 * i] = even[i];
+    for (int i = 0; i < odds; ++i) partials[2 * i + 1] = odd[i];
+  }
+};
+
+// log(sum(exp(x))) over the columns as the largest x and the sum of exp(x - largest). NaN stays; +Inf gives +Inf.
+template <class V>
+struct LseKeeper {
+  using T = typename V::Number;
+  T even[kStage], odd[kStage];
+  T* partials = nullptr;
+  int evens = 0, odds = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    partials = static_cast<T*>(state.partials) + tile.column_block * state.partial_stride + 2 * tile.row;
+    evens = tile.evens(), odds = tile.odds();
+  }
+  inline void begin_row(int) {}
+  ENVOI_FN void put(int j, const Pair<V>& x) {
+    const V none = V(-std::numeric_limits<T>::infinity());
+    first_lanes(evens - j, x.even, none).store(even + j);
+    first_lanes(odds - j, x.odd, none).store(odd + j);
+  }
+  inline void end_row(int r) {
+    V largest = V(-std::numeric_limits<T>::infinity());
+    for (int j = 0; j < evens; j += V::lanes()) largest = max(largest, max(V::load(even + j), V::load(odd + j)));
+    T lanes[64];
+    largest.store(lanes);
+    T top = lanes[0];
+    for (int i = 1; i < V::lanes(); ++i) top = max(V(top), V(lanes[i])).first();
+    V sum = V(0);
+    const V shift = V(top);
+    if (std::abs(top) < std::numeric_limits<T>::infinity()) {
+      for (int j = 0; j < evens; j += V::lanes()) {
+        sum = sum + (exp(V::load(even + j) - shift) + exp(V::load(odd + j) - shift));
+      }
+    }
+    sum.store(lanes);
+    for (int width = V::lanes() / 2; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+    }
+    partials[2 * r] = top;
+    partials[2 * r + 1] = lanes[0];
+  }
+  inline void end() {}
+};
+
+// The value at one column of each row.
+template <class V>
+struct SelectKeeper {
+  using T = typename V::Number;
+  T row_values[kStage];
+  const PortState* state = nullptr;
+  std::int64_t row = 0, column = 0;
+  int columns = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& s) {
+    state = &s, row = tile.row, column = tile.column, columns = tile.columns;
+  }
+  inline void begin_row(int) {}
+  ENVOI_FN void put(int j, const Pair<V>& x) { V::store_pairs(x.even, x.odd, row_values + 2 * j); }
+  inline void end_row(int r) {
+    const std::int64_t target = state->port.targets[row + r] - column;
+    if (target >= 0 && target < columns) {
+      Port across = state->port;
+      across.row_stride = state->port.column_stride;
+      spill_stage(across, row + r, 0, 1, row_values + target);
+    }
+  }
+  inline void end() {}
+};
+
+// The best k. A vector none of whose keys is above its threshold is left at once; a worker meets its candidates in
+// ascending order, so an equal key never replaces one. NaN is above every threshold, and is noted.
+template <class T>
+inline void insert_best(Best& best, std::int64_t slot, T value, std::int64_t index) {
+  const auto key = [&](double v) { return best.magnitude && v < 0 ? -v : v; };
+  double* values = best.values + slot * best.k;
+  std::int64_t* indices = best.index + slot * best.k;
+  std::int64_t& count = best.count[slot];
+  if (count == best.k && !(key(value) > key(values[best.k - 1]))) return;
+  std::int64_t place = count < best.k ? count++ : best.k - 1;
+  for (; place > 0 && key(values[place - 1]) < key(value); --place) {
+    values[place] = values[place - 1], indices[place] = indices[place - 1];
+  }
+  values[place] = value, indices[place] = index;
+  if (count == best.k) static_cast<T*>(best.threshold)[slot] = static_cast<T>(key(values[best.k - 1]));
+}
+
+inline void note_nan(Best& best, std::int64_t row, std::int64_t column) {
+  if (best.nan_row < 0 || row < best.nan_row || (row == best.nan_row && column < best.nan_column)) {
+    best.nan_row = row, best.nan_column = column;
+  }
+}
+
+template <class V, bool along_m, bool magnitude>
+struct BestKeeper {
+  using T = typename V::Number;
+  Best* best = nullptr;
+  const T* thresholds = nullptr;
+  V threshold;
+  std::int64_t first_row = 0, row = 0, column = 0;
+  int evens = 0, odds = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    best = &state.best[tile.worker];
+    thresholds = static_cast<const T*>(best->threshold);
+    first_row = tile.row, column = tile.column, evens = tile.evens(), odds = tile.odds();
+  }
+  inline void begin_row(int r) {
+    row = first_row + r;
+    if (!along_m) threshold = V(thresholds[row]);
+  }
+  ENVOI_FN void put(int j, const Pair<V>& x) {
+    V even = magnitude ? abs(x.even) : x.even, odd = magnitude ? abs(x.odd) : x.odd;
+    if (j + V::lanes() > odds) {
+      const V none = V(-std::numeric_limits<T>::infinity());
+      even = first_lanes(evens - j, even, none), odd = first_lanes(odds - j, odd, none);
+    }
+    V even_threshold = threshold, odd_threshold = threshold;
+    if (along_m) V::load_pairs(thresholds + column + 2 * j, even_threshold, odd_threshold);
+    if (!(all_at_most(even, even_threshold) && all_at_most(odd, odd_threshold))) insert(j, x.even, x.odd);
+  }
+  inline void end_row(int) {}
+  inline void end() {}
+
+ private:
+  ENVOI_SELDOM void insert(int j, const V& even, const V& odd) {
+    T values[2 * 64];
+    V::store_pairs(even, odd, values);
+    const int count = std::min(2 * V::lanes(), evens + odds - 2 * j);
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t at = column + 2 * j + i;
+      if (values[i] != values[i]) {
+        note_nan(*best, row, at);
+      } else {
+        insert_best(*best, along_m ? at : row, values[i], along_m ? row : at);
+      }
+    }
+    if (!along_m) threshold = V(thresholds[row]);
+  }
+};
+
+// The same with one value a pair of columns; the index is the pair's.
+template <class V>
+struct BestHalfKeeper {
+  using T = typename V::Number;
+  Best* best = nullptr;
+  V threshold;
+  std::int64_t first_row = 0, row = 0, column = 0;
+  int pairs = 0;
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+    best = &state.best[tile.worker];
+    first_row = tile.row, column = tile.column / 2, pairs = tile.evens();
+  }
+  inline void begin_row(int r) {
+    row = first_row + r;
+    threshold = V(static_cast<const T*>(best->threshold)[row]);
+  }
+  ENVOI_FN void put(int j, const V& x) {
+    const V key = first_lanes(pairs - j, x, V(-std::numeric_limits<T>::infinity()));
+    if (!all_at_most(key, threshold)) insert(j, x);
+  }
+  inline void end_row(int) {}
+  inline void end() {}
+
+ private:
+  ENVOI_SELDOM void insert(int j, const V& x) {
+    T values[64];
+    x.store(values);
+    for (int i = 0; i < std::min(V::lanes(), pairs - j); ++i) {
+      if (values[i] != values[i]) {
+        note_nan(*best, row, column + j + i);
+      } else {
+        insert_best(*best, row, values[i], column + j + i);
+      }
+    }
+    threshold = V(static_cast<const T*>(best->threshold)[row]);
+  }
+};

@@ -1,0 +1,109 @@
+// The ports of endings. No include guard: this text is compiled once for every vector type that endings run on.
+// V is that type: + - * / with V and numbers, and the functions below. `Pair<V>` is two adjacent columns.
+
+template <class V>
+struct Pair {
+  V even, odd;
+
+  ENVOI_FN friend Pair operator+(Pair a, Pair b) { return {a.even + b.even, a.odd + b.odd}; }
+  ENVOI_FN friend Pair operator-(Pair a, Pair b) { return {a.even - b.even, a.odd - b.odd}; }
+  ENVOI_FN friend Pair operator*(Pair a, Pair b) { return {a.even * b.even, a.odd * b.odd}; }
+  ENVOI_FN friend Pair operator/(Pair a, Pair b) { return {a.even / b.even, a.odd / b.odd}; }
+  ENVOI_FN friend Pair operator+(Pair a, V b) { return {a.even + b, a.odd + b}; }
+  ENVOI_FN friend Pair operator-(Pair a, V b) { return {a.even - b, a.odd - b}; }
+  ENVOI_FN friend Pair operator*(Pair a, V b) { return {a.even * b, a.odd * b}; }
+  ENVOI_FN friend Pair operator/(Pair a, V b) { return {a.even / b, a.odd / b}; }
+};
+
+// 1 / (1 + exp(-x)), x sigmoid(x), the tanh form of GELU. NaN stays NaN.
+template <class V>
+ENVOI_FN V sigmoid(V x) {
+  return V(1) / (V(1) + exp(V(0) - x));
+}
+template <class V>
+ENVOI_FN V silu(V x) {
+  return x / (V(1) + exp(V(0) - x));
+}
+template <class V>
+ENVOI_FN V gelu(V x) {  // 0.5 x (1 + tanh(u)) = x sigmoid(2 u)
+  return x * sigmoid(V(1.5957691216057308) * (x + V(0.044715) * x * x * x));
+}
+
+// What a port is at each stage: a count of fields, a place in memory, a loader or keeper of a tile, a value.
+struct Counted {};
+struct Bound {};
+template <class V>
+struct Loading {};
+template <class V>
+struct Keeping {};
+
+#define ENVOI_LOAD_PORT(Name, Kind, Value)                 \
+  template <class V>                                       \
+  struct Name : Value<V> {};                               \
+  template <>                                              \
+  struct Name<Counted> {};                                 \
+  template <>                                              \
+  struct Name<Bound> : ::envoi::gemm::Port {               \
+    using Port::Port;                                      \
+    static constexpr PortKind kind = PortKind::Kind;       \
+  };                                                       \
+  template <class V>                                       \
+  struct Name<Loading<V>> : Name##Loader<V> {};
+
+#define ENVOI_RESULT_PORT(Name, Kind, Value, ...)          \
+  template <class V>                                       \
+  struct Name {                                            \
+    Value x;                                               \
+    ENVOI_FN Name(Value value) : x(value) {}               \
+  };                                                       \
+  template <>                                              \
+  struct Name<Counted> {};                                 \
+  template <>                                              \
+  struct Name<Bound> : ::envoi::gemm::Port {               \
+    using Port::Port;                                      \
+    static constexpr PortKind kind = PortKind::Kind;       \
+  };                                                       \
+  template <class V>                                       \
+  struct Name<Keeping<V>> : __VA_ARGS__ {};
+
+template <class V>
+struct One {
+  V value;
+  ENVOI_FN operator V() const { return value; }
+};
+
+#include "envoi/ending/loaders.inl"
+#include "envoi/ending/keepers.inl"
+
+// Operands. A row is one value a column, a column one value a row; a half tile is one value a pair of columns.
+ENVOI_LOAD_PORT(Scalar, scalar, One)
+ENVOI_LOAD_PORT(Row, row, Pair)
+ENVOI_LOAD_PORT(Column, column, One)
+ENVOI_LOAD_PORT(Tile, tile, Pair)
+ENVOI_LOAD_PORT(HalfTile, half_tile, One)
+
+// Results. ..N is over the columns, one result a row; ..M over the rows, one result a column.
+ENVOI_RESULT_PORT(Store, store, Pair<V>, StoreKeeper<V>)
+ENVOI_RESULT_PORT(StoreHalf, store_half, V, StoreHalfKeeper<V>)
+ENVOI_RESULT_PORT(SumN, sum_n, Pair<V>, ReduceRow<V, Sum>)
+ENVOI_RESULT_PORT(SumM, sum_m, Pair<V>, ReduceColumns<V, Sum>)
+ENVOI_RESULT_PORT(MaxN, max_n, Pair<V>, ReduceRow<V, Largest>)
+ENVOI_RESULT_PORT(MaxAbsN, max_abs_n, Pair<V>, ReduceRow<V, LargestMagnitude>)
+ENVOI_RESULT_PORT(MaxAbsM, max_abs_m, Pair<V>, ReduceColumns<V, LargestMagnitude>)
+ENVOI_RESULT_PORT(LseN, lse_n, Pair<V>, LseKeeper<V>)
+ENVOI_RESULT_PORT(SelectN, select_n, Pair<V>, SelectKeeper<V>)
+ENVOI_RESULT_PORT(ArgmaxN, argmax_n, Pair<V>, BestKeeper<V, false, false>)
+ENVOI_RESULT_PORT(ArgmaxAbsN, argmax_abs_n, Pair<V>, BestKeeper<V, false, true>)
+ENVOI_RESULT_PORT(ArgmaxHalfN, argmax_half_n, V, BestHalfKeeper<V>)
+ENVOI_RESULT_PORT(ArgmaxM, argmax_m, Pair<V>, BestKeeper<V, true, false>)
+ENVOI_RESULT_PORT(ArgmaxAbsM, argmax_abs_m, Pair<V>, BestKeeper<V, true, true>)
+ENVOI_RESULT_PORT(TopkN, topk_n, Pair<V>, BestKeeper<V, false, false>)
+ENVOI_RESULT_PORT(TopkAbsN, topk_abs_n, Pair<V>, BestKeeper<V, false, true>)
+ENVOI_RESULT_PORT(TopkHalfN, topk_half_n, V, BestHalfKeeper<V>)
+ENVOI_RESULT_PORT(TopkM, topk_m, Pair<V>, BestKeeper<V, true, false>)
+ENVOI_RESULT_PORT(TopkAbsM, topk_abs_m, Pair<V>, BestKeeper<V, true, true>)
+
+#undef ENVOI_LOAD_PORT
+#undef ENVOI_RESULT_PORT
+
+#include "envoi/ending/apply.inl"

@@ -1,0 +1,335 @@
+// Checks of ports, their partial results, and the fixed order in which these are finished.
+#include "gemm/results.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "gemm/vectors.hpp"
+
+namespace envoi::gemm {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::bad_argument, what); }
+
+struct PortFacts {
+  const char* name;
+  bool winners, along_m, magnitude, half;
+};
+
+PortFacts facts(PortKind kind) {
+  switch (kind) {
+    case PortKind::scalar:
+      return {"scalar", false, false, false, false};
+    case PortKind::row:
+      return {"row", false, false, false, false};
+    case PortKind::column:
+      return {"column", false, false, false, false};
+    case PortKind::tile:
+      return {"tile", false, false, false, false};
+    case PortKind::half_tile:
+      return {"half tile", false, false, false, true};
+    case PortKind::store:
+      return {"store", false, false, false, false};
+    case PortKind::store_half:
+      return {"half store", false, false, false, true};
+    case PortKind::sum_n:
+      return {"sum_n", false, false, false, false};
+    case PortKind::sum_m:
+      return {"sum_m", false, true, false, false};
+    case PortKind::max_n:
+      return {"max_n", false, false, false, false};
+    case PortKind::max_abs_n:
+      return {"max_abs_n", false, false, true, false};
+    case PortKind::max_abs_m:
+      return {"max_abs_m", false, true, true, false};
+    case PortKind::lse_n:
+      return {"lse_n", false, false, false, false};
+    case PortKind::select_n:
+      return {"select_n", false, false, false, false};
+    case PortKind::argmax_n:
+      return {"argmax_n", true, false, false, false};
+    case PortKind::argmax_abs_n:
+      return {"argmax_abs_n", true, false, true, false};
+    case PortKind::argmax_half_n:
+      return {"argmax_half_n", true, false, false, true};
+    case PortKind::argmax_m:
+      return {"argmax_m", true, true, false, false};
+    case PortKind::argmax_abs_m:
+      return {"argmax_abs_m", true, true, true, false};
+    case PortKind::topk_n:
+      return {"topk_n", true, false, false, false};
+    case PortKind::topk_abs_n:
+      return {"topk_abs_n", true, false, true, false};
+    case PortKind::topk_half_n:
+      return {"topk_half_n", true, false, false, true};
+    case PortKind::topk_m:
+      return {"topk_m", true, true, false, false};
+    case PortKind::topk_abs_m:
+      return {"topk_abs_m", true, true, true, false};
+  }
+  refuse("an ending has a port that this library does not know");
+}
+
+bool is_argmax(PortKind kind) {
+  return kind == PortKind::argmax_n || kind == PortKind::argmax_abs_n || kind == PortKind::argmax_half_n ||
+         kind == PortKind::argmax_m || kind == PortKind::argmax_abs_m;
+}
+
+void want_shape(const Port& port, const std::string& name, std::int64_t rows, std::int64_t columns) {
+  check_matrix(port, "the ending's " + name);
+  if (port.rows != rows || port.columns != columns) {
+    refuse("the ending's " + name + " is " + std::to_string(port.rows) + " x " + std::to_string(port.columns) +
+           "; this product needs " + std::to_string(rows) + " x " + std::to_string(columns));
+  }
+}
+
+// A result must not be written twice in one place.
+void want_apart(const Port& port, const std::string& name) {
+  const std::int64_t down = std::abs(port.row_stride), along = std::abs(port.column_stride);
+  const bool one_row = port.rows <= 1, one_column = port.columns <= 1;
+  const bool apart = (one_row || down > 0) && (one_column || along > 0) &&
+                     (one_row || one_column || down / along >= port.columns || along / down >= port.rows ||
+                      down > (port.columns - 1) * along || along > (port.rows - 1) * down);
+  if (!apart && port.rows > 0 && port.columns > 0)
+    refuse("the ending's " + name + " overlaps itself: check its strides");
+}
+
+void want_even(const Shape& shape, const std::string& name) {
+  if (shape.columns % 2 != 0) {
+    refuse("the ending's " + name + " takes columns by pairs, and B has " + std::to_string(shape.columns));
+  }
+}
+
+template <class T>
+T read(const Port& port, std::int64_t row, std::int64_t column) {
+  const std::int64_t at = row * port.row_stride + column * port.column_stride;
+  return port.dtype == DType::f32   ? static_cast<T>(static_cast<const float*>(port.data)[at])
+         : port.dtype == DType::f64 ? static_cast<T>(static_cast<const double*>(port.data)[at])
+                                    : static_cast<T>(static_cast<float>(static_cast<const bfloat16*>(port.data)[at]));
+}
+
+template <class T>
+void write(const Port& port, std::int64_t row, std::int64_t column, T value) {
+  const std::int64_t at = row * port.row_stride + column * port.column_stride;
+  void* data = const_cast<void*>(port.data);
+  if (port.dtype == DType::f32) {
+    static_cast<float*>(data)[at] = static_cast<float>(value);
+  } else if (port.dtype == DType::f64) {
+    static_cast<double*>(data)[at] = static_cast<double>(value);
+  } else {
+    static_cast<bfloat16*>(data)[at] = bfloat16(static_cast<float>(value));
+  }
+}
+
+template <class T>
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+}  // namespace
+
+void check_operand(const BoundPort& operand, const Shape& shape) {
+  const std::string name = facts(operand.kind).name;
+  switch (operand.kind) {
+    case PortKind::scalar:
+      return want_shape(operand.port, name, 1, 1);
+    case PortKind::row:
+      return want_shape(operand.port, name, 1, shape.columns);
+    case PortKind::column:
+      return want_shape(operand.port, name, shape.rows, 1);
+    case PortKind::tile:
+      return want_shape(operand.port, name, shape.rows, shape.columns);
+    case PortKind::half_tile:
+      want_even(shape, name);
+      return want_shape(operand.port, name, shape.rows, shape.columns / 2);
+    default:
+      refuse("the ending's " + name + " is a result, not an operand");
+  }
+}
+
+template <class T>
+Results<T>::Results(const std::vector<BoundPort>& results, const Shape& shape, unsigned workers) : shape_(shape) {
+  for (const BoundPort& result : results) {
+    PortState state;
+    state.port = result.port, state.kind = result.kind;
+    memory_.push_back(std::make_unique<Memory>());
+    begin(state, *memory_.back(), workers);
+    states_.push_back(state);
+  }
+}
+
+template <class T>
+void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
+  const PortFacts about = facts(state.kind);
+  const std::string name = about.name;
+  if (about.half) want_even(shape_, name);
+  if (about.along_m && shape_.grouped)
+    refuse("the ending's " + name + " goes over rows, which a grouped product splits");
+  if (about.winners) {
+    const std::int64_t slots = about.along_m ? shape_.columns : shape_.rows;
+    const std::int64_t given = state.port.winner_count;
+    if (given > 0 && !state.port.winners) refuse("the ending's " + name + " has nowhere to go (null)");
+    const std::int64_t k = is_argmax(state.kind) ? 1 : slots > 0 ? given / slots : 1;
+    if (k < 1 || given != slots * k) {
+      refuse("the ending's " + name + " has room for " + std::to_string(given) + " winners; it needs " +
+             (is_argmax(state.kind) ? "" : "a multiple of ") + std::to_string(slots));
+    }
+    const auto count = static_cast<std::size_t>(slots);
+    constexpr std::size_t kBeyond = kTileColumns + 2 * 64;  // what a vector reads past the last column
+    memory.best.resize(workers);
+    for (Best& best : memory.best) {
+      auto& thresholds = memory.thresholds.emplace_back(count + kBeyond, std::numeric_limits<T>::infinity());
+      std::fill(thresholds.begin(), thresholds.begin() + slots, std::numeric_limits<T>::quiet_NaN());
+      best.k = k, best.magnitude = about.magnitude;
+      best.threshold = thresholds.data();
+      best.values = memory.values.emplace_back(count * static_cast<std::size_t>(k)).data();
+      best.index = memory.index.emplace_back(count * static_cast<std::size_t>(k)).data();
+      best.count = memory.count.emplace_back(count).data();
+    }
+    state.best = memory.best.data();
+    return;
+  }
+  const auto partials = [&](std::int64_t blocks, std::int64_t stride) {
+    state.partial_stride = stride;
+    memory.partials.resize(static_cast<std::size_t>(blocks * stride));
+    state.partials = memory.partials.data();
+  };
+  switch (state.kind) {
+    case PortKind::store:
+      want_shape(state.port, name, shape_.rows, shape_.columns);
+      break;
+    case PortKind::store_half:
+      want_shape(state.port, name, shape_.rows, shape_.columns / 2);
+      break;
+    case PortKind::sum_m:
+      want_shape(state.port, name, 1, shape_.columns);
+      partials(shape_.row_blocks, shape_.columns);
+      break;
+    case PortKind::max_abs_m:  // one row, or one for each block
+      want_shape(state.port, name, state.port.rows == 1 ? 1 : shape_.row_blocks, shape_.columns);
+      if (state.port.rows == shape_.row_blocks && state.port.dtype == dtype_of<T> && state.port.column_stride == 1) {
+        state.partials = const_cast<void*>(state.port.data), state.partial_stride = state.port.row_stride;
+      } else {
+        partials(shape_.row_blocks, shape_.columns);
+      }
+      break;
+    case PortKind::sum_n:
+    case PortKind::max_n:
+    case PortKind::max_abs_n:
+      want_shape(state.port, name, shape_.rows, 1);
+      partials(shape_.column_blocks, shape_.rows);
+      break;
+    case PortKind::lse_n:
+      want_shape(state.port, name, shape_.rows, 1);
+      partials(shape_.column_blocks, 2 * shape_.rows);
+      break;
+    case PortKind::select_n:
+      want_shape(state.port, name, shape_.rows, 1);
+      if (state.port.target_count != shape_.rows || (shape_.rows > 0 && !state.port.targets)) {
+        refuse("select_n needs a target column for each of the " + std::to_string(shape_.rows) + " rows");
+      }
+      for (std::int64_t m = 0; m < shape_.rows; ++m) {
+        const std::int64_t target = state.port.targets[m];
+        if (target < 0 || target >= shape_.columns) {
+          refuse("the target of row " + std::to_string(m) + " is column " + std::to_string(target) + " of " +
+                 std::to_string(shape_.columns));
+        }
+      }
+      break;
+    default:
+      refuse("the ending's " + name + " is an operand, not a result");
+  }
+  want_apart(state.port, name);
+}
+
+template <class T>
+void Results<T>::finish_reduction(const PortState& state) {
+  const T* partials = static_cast<const T*>(state.partials);
+  const bool along_m = facts(state.kind).along_m;
+  const std::int64_t blocks = along_m ? shape_.row_blocks : shape_.column_blocks;
+  const std::int64_t count = along_m ? shape_.columns : shape_.rows;
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  for (std::int64_t i = 0; i < count; ++i) {
+    T value = state.kind == PortKind::max_n || state.kind == PortKind::lse_n ? kNothing : 0;
+    if (state.kind == PortKind::lse_n) {
+      const T* pairs = partials + 2 * i;
+      for (std::int64_t b = 0; b < blocks; ++b) value = larger(value, pairs[b * state.partial_stride]);
+      if (std::abs(value) < std::numeric_limits<T>::infinity()) {
+        T sum = 0;
+        for (std::int64_t b = 0; b < blocks; ++b) {
+          const T* pair = pairs + b * state.partial_stride;
+          sum += pair[1] * std::exp(pair[0] - value);
+        }
+        value += std::log(sum);
+      }
+    } else {
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const T part = partials[b * state.partial_stride + i];
+        value = state.kind == PortKind::sum_n || state.kind == PortKind::sum_m ? value + part : larger(value, part);
+      }
+    }
+    write(state.port, along_m ? 0 : i, along_m ? i : 0, value);
+  }
+}
+
+template <class T>
+void Results<T>::finish_winners(const PortState& state, const Memory& memory) {
+  const PortFacts about = facts(state.kind);
+  Best first;  // of the NaN
+  for (const Best& best : memory.best) {
+    if (best.nan_row >= 0 && (first.nan_row < 0 || best.nan_row < first.nan_row ||
+                              (best.nan_row == first.nan_row && best.nan_column < first.nan_column))) {
+      first = best;
+    }
+  }
+  if (first.nan_row >= 0) {
+    throw Error(ErrorKind::numerical, std::string("the product has NaN in row ") + std::to_string(first.nan_row) +
+                                          (about.half ? ", pair of columns " : ", column ") +
+                                          std::to_string(first.nan_column) + "; " + about.name +
+                                          " needs numbers: look for NaN or infinity in A and B");
+  }
+  const std::int64_t slots = about.along_m ? shape_.columns : shape_.rows;
+  const std::int64_t k = memory.best.front().k;
+  std::vector<Winner> candidates;
+  for (std::int64_t slot = 0; slot < slots; ++slot) {
+    candidates.clear();
+    for (const Best& best : memory.best) {
+      for (std::int64_t i = 0; i < best.count[slot]; ++i) {
+        candidates.push_back({best.values[slot * k + i], best.index[slot * k + i]});
+      }
+    }
+    const auto key = [&](const Winner& w) { return about.magnitude ? std::abs(w.value) : w.value; };
+    std::sort(candidates.begin(), candidates.end(),
+              [&](const Winner& a, const Winner& b) { return key(a) != key(b) ? key(a) > key(b) : a.index < b.index; });
+    for (std::int64_t i = 0; i < k; ++i) {
+      state.port.winners[slot * k + i] =
+          static_cast<std::size_t>(i) < candidates.size() ? candidates[static_cast<std::size_t>(i)] : Winner{};
+    }
+  }
+}
+
+template <class T>
+void Results<T>::finish() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const PortState& state = states_[i];
+    if (state.best) {
+      finish_winners(state, *memory_[i]);
+    } else if (state.kind == PortKind::max_abs_m && state.port.rows == shape_.row_blocks && shape_.row_blocks != 1) {
+      if (state.partials == state.port.data) continue;
+      for (std::int64_t b = 0; b < shape_.row_blocks; ++b) {
+        for (std::int64_t n = 0; n < shape_.columns; ++n) {
+          write(state.port, b, n, static_cast<const T*>(state.partials)[b * state.partial_stride + n]);
+        }
+      }
+    } else if (state.partials) {
+      finish_reduction(state);
+    }
+  }
+}
+
+template class Results<float>;
+template class Results<double>;
+
+}  // namespace envoi::gemm
