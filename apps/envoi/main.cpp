@@ -75,12 +75,14 @@ int run(int argc, char** argv) {
       "  envoi analyze night.edf --channels Cz -o cz.json --band 0.5:40 --atoms 20\n"
       "  envoi analyze samples.txt --rate 200            one value a line\n"
       "  envoi reconstruct cz.json -o model.npy          the signal these chirplets stand for\n"
+      "  envoi search atoms.npy signals.npy -k 3         the best atoms of a stored dictionary\n"
       "\n"
       "Numbers take SI endings: 20k, 1.5M, 50m, 10u. '-' is standard input or output.\n"
       "Exit status: 0 done, 2 bad usage, 3 bad input, 4 device, 130 interrupted, 1 a fault of the program.");
   Run chosen_run;
   add_analyze(app, chosen_run);
   add_reconstruct(app, chosen_run);
+  add_search(app, chosen_run);
   add_synth(app, chosen_run);
   add_demo(app, chosen_run);
   add_devices(app, chosen_run);

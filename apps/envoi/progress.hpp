@@ -17,8 +17,13 @@ class ProgressLine {
 
   bool shown() const { return shown_; }
   void update(const Progress& progress);
+  void update(double share_done);
 
  private:
+  bool due();
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  void draw(const std::string& line);
+
   using Clock = std::chrono::steady_clock;
   std::string label_;
   bool shown_;

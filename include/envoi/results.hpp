@@ -6,6 +6,7 @@
 
 #include "envoi/decomposition.hpp"
 #include "envoi/export.hpp"
+#include "envoi/search.hpp"
 
 namespace envoi {
 
@@ -29,5 +30,13 @@ ENVOI_API Decomposition read_result(const std::string& path);
 // The signal a result stands for, a channel each: trend + kept atoms on every segment, NaN where no segment lies.
 // start_s and samples span the channel's segments.
 ENVOI_API std::vector<Channel> reconstruct(const Decomposition& result);
+
+// The same for searches of a dictionary: JSON, NDJSON (a header line, then one signal a line), TSV (one atom a line), a
+// table, a file.
+ENVOI_API std::string to_json(const SearchResult& result);
+ENVOI_API std::string to_ndjson(const SearchResult& result);
+ENVOI_API std::string to_tsv(const SearchResult& result);
+ENVOI_API std::string to_table(const SearchResult& result);
+ENVOI_API void write_result(const std::string& path, const SearchResult& result);
 
 }  // namespace envoi

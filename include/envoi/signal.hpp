@@ -1,12 +1,15 @@
 // Files to recordings, and samples to files.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "envoi/export.hpp"
 #include "envoi/options.hpp"
 #include "envoi/recording.hpp"
+#include "envoi/search.hpp"
 
 namespace envoi {
 
@@ -19,5 +22,21 @@ ENVOI_API Recording read(const std::string& path, const ReadOptions& options = {
 // All channels must have one length and rate. The file appears whole or not at all. "-" is standard output, as .txt.
 // Throws Error (bad_argument: ending, rate, lengths; bad_file: cannot write).
 ENVOI_API void write_signal(const std::string& path, std::span<const Channel> channels);
+
+// A dictionary for search(): a .npy array of atoms x samples (one axis: a single atom) of f4, f8 or whole numbers, in
+// any byte order, by rows or by columns (Fortran's order, slower). Nothing but its head is read here: each search reads
+// the file in pieces, so it may be larger than memory, must stay in place meanwhile, and a file cut off under a search
+// is an Error. "-" is standard input, kept in memory. Throws Error (bad_file).
+ENVOI_API Dictionary open_dictionary(const std::string& path);
+
+// Signals for search(), from a .npy array of the same kinds: signals x samples (one axis: a single signal).
+struct SignalRows {
+  std::string name;  // of the file, as messages say it
+  std::size_t count = 0;
+  std::size_t samples = 0;
+  std::vector<double> values;  // one signal after another, all finite
+};
+// "-" is standard input. Throws Error (bad_file, out_of_memory, numerical: a number that is not finite).
+ENVOI_API SignalRows read_signal_rows(const std::string& path);
 
 }  // namespace envoi
