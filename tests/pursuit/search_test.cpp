@@ -145,6 +145,156 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
   EXPECT_GT(transforms, tests::effort(20));
 }
 
+// Many durations on the same steps, so that few basis windows serve them all, and frequencies that repeat after a whole
+// number of samples, with or without the half, so that samples are folded.
+ExplicitGrid fine_axes(Random& random, int samples, bool chirps) {
+  ExplicitGrid axes;
+  axes.time_in_samples = true;
+  const double period = random.integer(24, 90);
+  axes.time = {static_cast<double>(random.integer(-2, 6)), samples + random.uniform(-4, 2),
+               static_cast<double>(random.integer(2, 9))};
+  const double first = random.integer(0, 2) / (2 * period);
+  axes.frequency_hz = {first, first + random.integer(3, static_cast<int>(period / 2) - 1) / period, 1 / period};
+  const double shortest = random.uniform(1, 2);
+  axes.ln_duration = {shortest, shortest + random.uniform(0.8, 2), random.uniform(0.06, 0.12)};
+  axes.chirp_rate_hz_per_s = chirps ? Axis{-0.006, 0.006, 0.003} : Axis{0, 0, 1};
+  return axes;
+}
+
+TEST(Search, finds_the_index_of_brute_force_where_basis_windows_and_foldings_serve) {
+  core::ThreadPool pool(2);
+  Random random(60);
+  int joined = 0, folded = 0, wrong_with_a_hundredth = 0;
+  const int draws = tests::effort(60);
+  for (int i = 0; i < draws; ++i) {
+    const int samples = random.integer(60, 200);
+    const bool phase_fixed = i % 5 == 4;
+    const Grid grid = atoms::make_grid(fine_axes(random, samples, i % 3 != 0), 1.0, samples, {});
+    Searcher searcher(grid, Precision::exact, phase_fixed, pool);
+    for (const Family& family : plan_families(grid, screen_kernels<float>().lanes, true)) {
+      joined += family.blocks.size() > 1 && family.rank < static_cast<int>(family.blocks.size());
+      folded += family.rows() < family.depth;
+    }
+    std::vector<double> x = random_signal(random, samples, i % 6), weight;
+    if (i % 4 == 3) {
+      for (double& v : x) {
+        weight.push_back(random.uniform(0, 1) < 0.7);
+        v *= weight.back();
+      }
+    }
+    const Winner winner = searcher.best(x, weight, 0, &pool);
+    const atoms::Samples all{x.data(), weight.empty() ? nullptr : weight.data(), samples};
+    if (winner.energy > 0) {
+      const std::uint64_t want = brute_force(grid, all, phase_fixed);
+      EXPECT_EQ(winner.index, want) << "grid " << i;
+      searcher.scale_bound_for_test(0.01);
+      wrong_with_a_hundredth += searcher.best(x, weight, 0, &pool).index != want;
+    }
+  }
+  EXPECT_GT(wrong_with_a_hundredth, 0);  // the bound on what the basis leaves of a window is needed
+  EXPECT_GT(joined, draws / 2);
+  EXPECT_GT(folded, draws / 2);
+}
+
+// What a search with a state must find: the same as one without, whatever happened to the residual between.
+struct Chain {
+  Grid grid;
+  std::vector<std::vector<double>> residuals;
+};
+Chain chain_of_residuals(Random& random, int kind) {
+  Chain out;
+  const int samples = kind == 2 ? 200 : 1500;
+  if (kind == 0) {  // short atoms in a long window
+    out.grid = atoms::make_grid({{0.05, 0.45}, {6, 12}, {}, false}, 0.2, samples);
+  } else if (kind == 1) {
+    out.grid = atoms::make_grid(
+        ExplicitGrid{{0, samples - 1.0, 8}, true, {0.02, 0.45, 0.013}, {1.5, 2.7, 0.1}, {-0.004, 0.004, 0.001}}, 1.0,
+        samples, {});
+  } else {
+    out.grid = atoms::make_grid(fine_axes(random, samples, true), 1.0, samples, {});
+  }
+  std::vector<double> x(static_cast<std::size_t>(samples), 0.0);
+  for (double& v : x) v = 0.1 * random.normal();
+  std::vector<Atom> taken;
+  for (int i = 0; i < 8; ++i) {
+    Atom atom;
+    atom.set_centre(random.uniform(0, samples));
+    atom.frequency = random.uniform(0.06, 0.4), atom.ln_duration = random.uniform(1.9, 2.4);
+    atoms::add_atom(atom, std::polar(random.uniform(0.5, 3), random.uniform(-3, 3)), 1, x.data(), samples);
+    taken.push_back(atom);
+  }
+  out.residuals.push_back(x);
+  for (const Atom& atom : taken) {  // one after the other is fitted and leaves, as in a pursuit
+    const auto fit = atoms::fit(atoms::moments<double, 1>({x.data(), nullptr, samples}, atom), false);
+    atoms::add_atom(atom, fit.alpha, -1, x.data(), samples);
+    out.residuals.push_back(x);
+  }
+  for (double& v : x) v *= 3;  // and what a pursuit does not do
+  out.residuals.push_back(x);
+  x.assign(x.size(), 0.0);
+  x[x.size() / 2] = 1;
+  out.residuals.push_back(x);
+  return out;
+}
+
+// Searches that differ from those without a state, and the share of units that were searched.
+std::pair<int, double> wrong_with_a_state(const Chain& chain, double factor) {
+  core::ThreadPool pool(2);
+  const Searcher searcher(chain.grid, Precision::exact, false, pool);
+  SearchState state;
+  state.scale_bound_for_test(factor);
+  int wrong = 0;
+  double refreshed = 0, units = 0;
+  for (std::size_t i = 0; i < chain.residuals.size(); ++i) {
+    const std::vector<double>& x = chain.residuals[i];
+    const Winner want = searcher.best(x, {}, 4, nullptr),
+                 got = searcher.best(x, {}, 4, i % 2 ? &pool : nullptr, &state);
+    wrong += want.index != got.index || want.energy != got.energy || want.survivors != got.survivors ||
+             want.rivals != got.rivals || want.bound != got.bound;
+    if (i > 0) refreshed += static_cast<double>(state.refreshed()), units += static_cast<double>(state.units());
+  }
+  return {wrong, refreshed / units};
+}
+
+TEST(Search, bounds_kept_from_search_to_search_change_nothing_but_the_work) {
+  Random random(70);
+  for (int kind = 0; kind < 3; ++kind) {
+    double share = 0;
+    const int draws = tests::effort(6);
+    for (int i = 0; i < draws; ++i) {
+      const auto [wrong, refreshed] = wrong_with_a_state(chain_of_residuals(random, kind), 1);
+      EXPECT_EQ(wrong, 0) << "kind " << kind;
+      share += refreshed / draws;
+    }
+    if (kind == 0) {
+      EXPECT_LT(share, 0.6);  // atoms that are short beside the window leave most of it alone
+    }
+    RecordProperty("share_searched_" + std::to_string(kind), std::to_string(share));
+  }
+}
+
+// The difference itself is the next winner: an atom that grows where there was nothing. Half of what it can change is
+// then too little.
+TEST(Search, half_of_the_bound_on_a_change_is_too_little) {
+  Random random(80);
+  Chain chain;
+  const int samples = 1500;
+  chain.grid = atoms::make_grid({{0.05, 0.45}, {6, 12}, {}, false}, 0.2, samples);
+  std::vector<double> x(static_cast<std::size_t>(samples), 0.0);
+  Atom strong;
+  strong.set_centre(300), strong.frequency = 0.2, strong.ln_duration = 2.1;
+  atoms::add_atom(strong, {1.0, 0.0}, 1, x.data(), samples);
+  chain.residuals.push_back(x);
+  for (int i = 0; i < 4; ++i) {  // each a little stronger than the last, elsewhere
+    Atom atom = strong;
+    atom.set_centre(500 + 250 * i);
+    atoms::add_atom(atom, {1.1 + 0.1 * i, 0.0}, 1, x.data(), samples);
+    chain.residuals.push_back(x);
+  }
+  EXPECT_EQ(wrong_with_a_state(chain, 1).first, 0);
+  EXPECT_GT(wrong_with_a_state(chain, 0.5).first, 0);
+}
+
 TEST(Search, gives_the_same_bits_for_any_number_of_threads) {
   on_random_grids(tests::effort(20, 1), 20, [&](Random& random, const Grid& grid, int samples, int i) {
     const std::vector<double> x = random_signal(random, samples, 3 + i % 3);
