@@ -1,6 +1,5 @@
 // A dictionary's copy in bfloat16, and what rounding to it took off.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "core/thread_pool.hpp"
@@ -10,21 +9,14 @@
 namespace envoi::pursuit {
 namespace {
 
-// To the nearest, ties to even; the argument is finite and far from the largest number.
-std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
-}
-float from_bf16(std::uint16_t value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16); }
-
 // Returns the norm of the row's error.
 template <class T>
-double copy_row(const T* row, std::size_t samples, double factor, std::uint16_t* to) {
+double copy_row(const T* row, std::size_t samples, double factor, gemm::bfloat16* to) {
   double lost = 0;
   for (std::size_t i = 0; i < samples; ++i) {
     const double value = static_cast<double>(row[i]) * factor;
-    to[i] = to_bf16(static_cast<float>(value));
-    const double error = value - static_cast<double>(from_bf16(to[i]));
+    to[i] = gemm::bfloat16(static_cast<float>(value));
+    const double error = value - static_cast<double>(static_cast<float>(to[i]));
     lost += error * error;
   }
   return std::sqrt(lost);
@@ -57,7 +49,7 @@ void keep(DictionaryState& state, core::ThreadPool& pool, Bf16Copy& copy, std::v
     }
     const double factor = std::ldexp(1.0, -summaries[block].exponent);
     for (std::size_t r = 0; r < count; ++r) {
-      std::uint16_t* to = copy.values.data() + (first + r) * source.samples;
+      gemm::bfloat16* to = copy.values.data() + (first + r) * source.samples;
       const double error = copy_row(rows + r * stride, source.samples, factor, to);
       copy.largest_error[block] = std::max(copy.largest_error[block], error * (1 + 1e-6));
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "envoi/ending/tile.hpp"
 #include "envoi/error.hpp"
 
 namespace envoi::pursuit {
@@ -97,7 +98,7 @@ std::size_t not_finite(const T* row, std::size_t samples) {
 RowSource::~RowSource() = default;
 
 std::size_t block_rows_for(std::size_t samples) {
-  std::size_t rows = 64;
+  std::size_t rows = gemm::kTileRows;
   while (rows > 1 && rows * samples > (std::size_t{1} << 20)) rows /= 2;
   return rows;
 }

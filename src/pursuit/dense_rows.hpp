@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "envoi/export.hpp"
+#include "envoi/matrix.hpp"
 #include "envoi/search.hpp"
 
 namespace envoi::pursuit {
@@ -37,8 +38,8 @@ struct BlockSummary {
 };
 
 struct Bf16Copy {
-  std::vector<std::uint16_t> values;  // row after row, times 2^-exponent of the block
-  std::vector<double> largest_error;  // of a block: norm of what rounding took off a row, times 2^-exponent
+  std::vector<gemm::bfloat16> values;  // row after row, times 2^-exponent of the block
+  std::vector<double> largest_error;   // of a block: norm of what rounding took off a row, times 2^-exponent
 };
 
 struct DictionaryState {

@@ -5,6 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "gemm/cpu/kernels.hpp"
+#include "gemm/gemm.hpp"
+
 namespace envoi::pursuit {
 namespace {
 
@@ -51,53 +54,55 @@ void convert_rows(const T* rows, std::size_t stride, std::size_t count, std::siz
 
 }  // namespace
 
-// With u = 2^-24, K samples and rows a of norm at most 1: rounding a to fp32 moves the score by at most u |x|, rounding
-// x by |x - fl(x)|; the sum of K products, in whatever order, fused or not, is off by at most K u / (1 - K u) sum |a_i
-// x_i| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1), which Cauchy and Schwarz bound
-// by |a| |x|. K 2^-50 covers the fp64 score's own rounding, and underflow: flushed to zero or not, it takes less than
-// 2^-125 off a term, where rows have norms of at least 2^-60.
-ScreenSignals::ScreenSignals(const std::vector<const ScaledSignal*>& signals)
-    : samples_(signals.empty() ? 0 : signals[0]->values.size()) {
-  const double depth = static_cast<double>(samples_);
-  const double gamma = depth * kUnit / (1 - depth * kUnit);
+// With u = 2^-24 and rows a of norm at most 1: rounding a to fp32 moves the score by at most u |x|, rounding x by |x -
+// fl(x)|. In the product's order of summation (gemm/cpu/kernels.hpp) a term goes through n roundings at most, so the
+// sum is off by at most n u / (1 - n u) sum |a_i x_i| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed.,
+// section 3.1), which Cauchy and Schwarz bound by |a| |x|. 2^-50 a sample covers the fp64 score's own rounding, and
+// underflow: flushed to zero or not, it takes less than 2^-125 off a term, where rows have norms of at least 2^-60.
+ScreenSignals::ScreenSignals(const std::vector<const ScaledSignal*>& signals) {
+  if (signals.empty()) return;
+  samples_ = signals[0]->values.size();
+  const auto lanes = static_cast<std::size_t>(gemm::kernel<float, float, float>().lanes);
+  const double roundings =
+      static_cast<double>((samples_ + lanes - 1) / lanes) + static_cast<double>(std::bit_width(lanes));
+  const double gamma = roundings * kUnit / (1 - roundings * kUnit);
+  std::vector<float> values;
   for (const ScaledSignal* signal : signals) {
     double lost = 0;
     for (const double x : signal->values) {
       const auto narrow = static_cast<float>(x);
-      values_.push_back(narrow);
+      values.push_back(narrow);
       lost += (x - static_cast<double>(narrow)) * (x - static_cast<double>(narrow));
     }
-    error_.push_back(1.000001 * ((gamma + kUnit) * signal->norm + std::sqrt(lost) + depth * 0x1p-50));
+    error_.push_back(1.000001 *
+                     ((gamma + kUnit) * signal->norm + std::sqrt(lost) + static_cast<double>(samples_) * 0x1p-50));
+  }
+  const auto samples = static_cast<std::int64_t>(samples_), columns = static_cast<std::int64_t>(signals.size());
+  packed_.emplace(gemm::Matrix(values.data(), samples, columns, 1, samples), 1);
+}
+
+template <class T>
+void ScreenSignals::maxima_of(const T* rows, std::size_t stride, std::size_t count, std::size_t block_rows,
+                              float* maxima, core::ThreadPool& pool) const {
+  if (!packed_) return;
+  const auto samples = static_cast<std::int64_t>(samples_), columns = static_cast<std::int64_t>(size());
+  // The engine's blocks are ours, but for long rows.
+  const std::size_t at_once = block_rows == gemm::kTileRows ? count : block_rows;
+  for (std::size_t first = 0; first < count; first += at_once) {
+    const auto here = static_cast<std::int64_t>(std::min(at_once, count - first));
+    const std::int64_t blocks = (here + gemm::kTileRows - 1) / gemm::kTileRows;
+    gemm::block_maxima(gemm::Matrix(rows + first * stride, here, samples, static_cast<std::int64_t>(stride)), *packed_,
+                       gemm::MutableMatrix(maxima + first / block_rows * size(), blocks, columns), pool);
   }
 }
 
 void ScreenSignals::block_maxima(const float* rows, std::size_t stride, std::size_t count, std::size_t block_rows,
-                                 float* maxima) const {
-  for (std::size_t first = 0; first < count; first += block_rows, maxima += size()) {
-    const std::size_t end = std::min(count, first + block_rows);
-    for (std::size_t s = 0; s < size(); ++s) {
-      maxima[s] = 0;
-      for (std::size_t r = first; r < end; ++r) {
-        float sum = 0;
-        for (std::size_t i = 0; i < samples_; ++i) sum += rows[r * stride + i] * values_[s * samples_ + i];
-        maxima[s] = std::max(maxima[s], std::abs(sum));
-      }
-    }
-  }
+                                 float* maxima, core::ThreadPool& pool) const {
+  maxima_of(rows, stride, count, block_rows, maxima, pool);
 }
-
-void ScreenSignals::block_maxima(const std::uint16_t* rows, std::size_t stride, std::size_t count,
-                                 std::size_t block_rows, float* maxima) const {
-  std::vector<float> wide(block_rows * samples_);
-  for (std::size_t first = 0; first < count; first += block_rows, maxima += size()) {
-    const std::size_t here = std::min(count - first, block_rows);
-    for (std::size_t r = 0; r < here; ++r) {
-      for (std::size_t i = 0; i < samples_; ++i) {
-        wide[r * samples_ + i] = std::bit_cast<float>(static_cast<std::uint32_t>(rows[(first + r) * stride + i]) << 16);
-      }
-    }
-    block_maxima(wide.data(), samples_, here, block_rows, maxima);
-  }
+void ScreenSignals::block_maxima(const gemm::bfloat16* rows, std::size_t stride, std::size_t count,
+                                 std::size_t block_rows, float* maxima, core::ThreadPool& pool) const {
+  maxima_of(rows, stride, count, block_rows, maxima, pool);
 }
 
 BlockBounds bounds_of(const ScreenedBlock& block, float maximum, double error) {

@@ -3,8 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "core/thread_pool.hpp"
+#include "envoi/operand.hpp"
 #include "pursuit/dense_rows.hpp"
 #include "pursuit/dense_score.hpp"
 
@@ -18,22 +21,25 @@ class ScreenSignals {
  public:
   explicit ScreenSignals(const std::vector<const ScaledSignal*>& signals);
   std::size_t size() const { return error_.size(); }
-  std::size_t samples() const { return samples_; }
 
   // maxima[block][signal] = largest |row . signal| of each block of `block_rows` rows, the last of them perhaps
-  // shorter. No product may leave the range of fp32.
-  void block_maxima(const float* rows, std::size_t stride, std::size_t count, std::size_t block_rows,
-                    float* maxima) const;
-  void block_maxima(const std::uint16_t* bf16_rows, std::size_t stride, std::size_t count, std::size_t block_rows,
-                    float* maxima) const;
+  // shorter. No product may leave the range of fp32. Not from inside a task of the pool.
+  void block_maxima(const float* rows, std::size_t stride, std::size_t count, std::size_t block_rows, float* maxima,
+                    core::ThreadPool& pool) const;
+  void block_maxima(const gemm::bfloat16* rows, std::size_t stride, std::size_t count, std::size_t block_rows,
+                    float* maxima, core::ThreadPool& pool) const;
 
   // Proven bound on |screened - fp64 score| for rows with norm at most 1, before what bf16 rows lack.
   double error(std::size_t signal) const { return error_[signal]; }
 
  private:
-  std::size_t samples_;
+  template <class T>
+  void maxima_of(const T* rows, std::size_t stride, std::size_t count, std::size_t block_rows, float* maxima,
+                 core::ThreadPool& pool) const;
+
+  std::size_t samples_ = 0;
   std::vector<double> error_;
-  std::vector<float> values_;
+  std::optional<gemm::Packed> packed_;
 };
 
 // How a block was screened: its rows times 2^-exponent, or divided by their norms.

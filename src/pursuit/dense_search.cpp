@@ -24,6 +24,8 @@ std::atomic<double> bound_factor{1.0};
 
 // Numbers of a chunk: what a worker takes at a time, small enough for a second-level cache in fp32.
 constexpr std::size_t kChunk = std::size_t{1} << 17;
+// Blocks that a worker takes at a time at most.
+constexpr std::uint64_t kLongest = 512;
 // Signals of one pass over the dictionary.
 constexpr std::size_t kBatch = 256;
 
@@ -34,6 +36,7 @@ struct Rows {
 };
 
 struct Worker {
+  std::unique_ptr<core::ThreadPool> alone = std::make_unique<core::ThreadPool>(1);  // products inside a task
   std::vector<unsigned char> fetched;
   std::vector<float> converted;
   std::vector<float> maxima;
@@ -47,12 +50,15 @@ class DenseSearch {
         source_(*state.source),
         options_(options),
         chunk_blocks_(std::max<std::size_t>(1, kChunk / (source_.samples * state.block_rows))),
-        chunks_((state.blocks + chunk_blocks_ - 1) / chunk_blocks_),
-        pool_(static_cast<unsigned>(std::min<std::uint64_t>(core::thread_count(options.threads), chunks_))),
+        pool_(static_cast<unsigned>(
+            std::min<std::uint64_t>(core::thread_count(options.threads), (state.blocks - 1) / chunk_blocks_ + 1))),
         workers_(pool_.size()) {
     const std::lock_guard lock(state.mutex);
     known_ = !state.summaries.empty();
     if (known_) summaries_ = state.summaries;
+    use_bf16_ =
+        state.bf16 && (!options.normalize || std::all_of(summaries_.begin(), summaries_.end(),
+                                                         [](const BlockSummary& summary) { return alike(summary); }));
   }
 
   std::vector<SignalMatches> run(const std::vector<ScaledSignal>& signals, std::size_t first_signal);
@@ -67,7 +73,7 @@ class DenseSearch {
   Rows<T> fetch(std::uint64_t first, std::size_t count, Worker& worker) const;
   template <class T>
   bool learn(std::uint64_t block, std::size_t blocks, const Rows<T>& rows);
-  bool screened_as_bf16(std::uint64_t block, std::size_t blocks) const;
+  bool in_place(std::uint64_t block, std::size_t blocks) const;
   ScreenedBlock how_screened(std::uint64_t block) const;
 
   void pass(const std::function<void(std::uint64_t block, std::size_t blocks, unsigned worker)>& visit);
@@ -86,11 +92,11 @@ class DenseSearch {
   const RowSource& source_;
   const SearchOptions& options_;
   std::size_t chunk_blocks_;
-  std::uint64_t chunks_;
   core::ThreadPool pool_;
   std::vector<Worker> workers_;
   bool known_ = false;
   std::vector<BlockSummary> summaries_;
+  bool use_bf16_ = false;
 
   std::mutex mutex_;  // guards the two below
   SearchProgress progress_;
@@ -147,9 +153,15 @@ void DenseSearch::pass(const std::function<void(std::uint64_t, std::size_t, unsi
     const std::lock_guard lock(mutex_);
     progress_.atoms += source_.atoms;
   }
-  pool_.run(chunks_, [&](std::size_t chunk, unsigned worker) {
-    const std::uint64_t block = chunk * chunk_blocks_;
-    const auto blocks = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_blocks_, state_.blocks - block));
+  // Rows that need no work of their own are taken in longer stretches.
+  const bool plain = known_ && source_.memory && (use_bf16_ || in_place(0, state_.blocks));
+  const std::size_t at_once =
+      plain
+          ? std::max<std::size_t>(chunk_blocks_, std::min<std::uint64_t>(kLongest, state_.blocks / (16 * pool_.size())))
+          : chunk_blocks_;
+  pool_.run((state_.blocks + at_once - 1) / at_once, [&](std::size_t chunk, unsigned worker) {
+    const std::uint64_t block = chunk * at_once;
+    const auto blocks = static_cast<std::size_t>(std::min<std::uint64_t>(at_once, state_.blocks - block));
     visit(block, blocks, worker);
     count_rows(rows_of(block, blocks));
   });
@@ -166,25 +178,24 @@ void DenseSearch::pass(const std::function<void(std::uint64_t, std::size_t, unsi
   }
 }
 
-bool DenseSearch::screened_as_bf16(std::uint64_t block, std::size_t blocks) const {
-  if (!state_.bf16) return false;
-  if (!options_.normalize) return true;
-  return std::all_of(summaries_.begin() + static_cast<std::ptrdiff_t>(block),
-                     summaries_.begin() + static_cast<std::ptrdiff_t>(block + blocks), alike);
+// Whether fp32 rows can be screened where they are.
+bool DenseSearch::in_place(std::uint64_t block, std::size_t blocks) const {
+  if (source_.wide) return false;
+  const auto begin = summaries_.begin() + static_cast<std::ptrdiff_t>(block);
+  return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(blocks), [this](const BlockSummary& summary) {
+    return summary.exponent == 0 && (!options_.normalize || alike(summary));
+  });
 }
 
 ScreenedBlock DenseSearch::how_screened(std::uint64_t block) const {
   const BlockSummary& summary = summaries_[block];
-  const std::uint64_t first = block / chunk_blocks_ * chunk_blocks_;
-  const auto blocks = static_cast<std::size_t>(std::min<std::uint64_t>(chunk_blocks_, state_.blocks - first));
-  if (screened_as_bf16(first, blocks)) {
-    ScreenedBlock out = screened_plain(summary, options_.normalize);
-    out.row_norm += state_.bf16->largest_error[block];
-    out.row_error = state_.bf16->largest_error[block];
-    return out;
-  }
   if (options_.normalize && !alike(summary)) return screened_normalized();
-  return screened_plain(summary, options_.normalize);
+  ScreenedBlock out = screened_plain(summary, options_.normalize);
+  if (use_bf16_) {
+    out.row_error = state_.bf16->largest_error[block];
+    out.row_norm += out.row_error;
+  }
+  return out;
 }
 
 template <class T>
@@ -192,28 +203,24 @@ void DenseSearch::screen(std::uint64_t block, std::size_t blocks, unsigned worke
   Worker& worker = workers_[worker_index];
   const std::size_t count = rows_of(block, blocks), samples = source_.samples, signals = active_.size();
   worker.maxima.resize(blocks * signals);
-  if (known_ && screened_as_bf16(block, blocks)) {
+  float* const maxima = worker.maxima.data();
+  if (use_bf16_) {
     screen_signals_->block_maxima(state_.bf16->values.data() + first_row(block) * samples, samples, count,
-                                  state_.block_rows, worker.maxima.data());
+                                  state_.block_rows, maxima, *worker.alone);
   } else {
     const Rows<T> rows = fetch<T>(first_row(block), count, worker);
     if (!learn(block, blocks, rows)) return;
-    bool in_place = sizeof(T) == sizeof(float);
-    for (std::size_t b = 0; b < blocks; ++b) {
-      const BlockSummary& summary = summaries_[block + b];
-      in_place = in_place && summary.exponent == 0 && (!options_.normalize || alike(summary));
-    }
-    if (!in_place) {
-      worker.converted.resize(chunk_blocks_ * state_.block_rows * samples);
+    if (!in_place(block, blocks)) {
+      worker.converted.resize(count * samples);
       for (std::size_t b = 0; b < blocks; ++b) {
         const BlockSummary& summary = summaries_[block + b];
         const std::size_t at = b * state_.block_rows;
         convert(rows.values + at * rows.stride, rows.stride, rows_of(block + b, 1), samples, summary.exponent,
                 options_.normalize && !alike(summary), worker.converted.data() + at * samples);
       }
-      screen_signals_->block_maxima(worker.converted.data(), samples, count, state_.block_rows, worker.maxima.data());
+      screen_signals_->block_maxima(worker.converted.data(), samples, count, state_.block_rows, maxima, *worker.alone);
     } else if constexpr (sizeof(T) == sizeof(float)) {
-      screen_signals_->block_maxima(rows.values, rows.stride, count, state_.block_rows, worker.maxima.data());
+      screen_signals_->block_maxima(rows.values, rows.stride, count, state_.block_rows, maxima, *worker.alone);
     }
   }
   const double factor = bound_factor;
@@ -260,7 +267,7 @@ void DenseSearch::settle(std::size_t active, const std::vector<Contender>& conte
     survivors += count;
     if ((c + 1) % at_once == 0) needed = (1 - kTie) * best.kth_magnitude();
   }
-  finish(which, best, state_.bf16 ? "bf16" : "f32", survivors);
+  finish(which, best, use_bf16_ ? "bf16" : "f32", survivors);
   SignalMatches& result = results_[which];
   const ScaledScore& winner = winners_[which];
   if (winner.value == 0) return;
