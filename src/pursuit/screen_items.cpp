@@ -19,7 +19,14 @@ using atoms::Samples;
 
 namespace {
 constexpr double kSmallKappa = 0.05;  // up to here one bound serves all lanes
+
+// Scratch is never made smaller: growing again would fill it with zeros.
+template <class T>
+void grow(std::vector<T>& scratch, std::size_t size) {
+  if (scratch.size() < size) scratch.resize(size);
 }
+
+}  // namespace
 
 // The tile's centres; the arrays that depend on the signal are left as they are.
 template <class T>
@@ -69,8 +76,8 @@ void ScreenTables<T>::fold(const Family& family, const Tile<T>& tile, const Padd
   constexpr std::size_t kRun = 16;  // few enough that what is written stays in the nearest cache
   const auto n_lanes = static_cast<std::size_t>(lanes()), depth = static_cast<std::size_t>(family.depth);
   const bool sides = family.transform > 0;
-  s.raw_even.resize(depth * n_lanes);
-  s.raw_odd.resize(depth * n_lanes);
+  grow(s.raw_even, depth * n_lanes);
+  grow(s.raw_odd, depth * n_lanes);
   const T* centre[kMostLanes];  // null: out of reach
   for (std::size_t lane = 0; lane < n_lanes; ++lane) {
     const std::int64_t at = tile.atom[lane].sample;
@@ -143,9 +150,9 @@ void ScreenTables<T>::load(std::size_t f, int tile_index, const Padded<T>& signa
   if (family.symmetric) {
     const auto rank = static_cast<std::size_t>(family.rank);
     fold(family, tile, signal, s);
-    tile.even.resize(rank * size);
-    tile.odd.resize(rank * size);
-    tile.magnitude.resize(rank * n_lanes);
+    grow(tile.even, rank * size);
+    grow(tile.odd, rank * size);
+    grow(tile.magnitude, rank * n_lanes);
     for (std::size_t j = 0; j < rank; ++j) {
       kernels.window(s.raw_even.data(), s.raw_odd.data(), basis[f].data() + j * static_cast<std::size_t>(family.depth),
                      family.depth, tile.even.data() + j * size, tile.odd.data() + j * size,
@@ -188,13 +195,13 @@ void ScreenTables<T>::panel(std::size_t f, std::size_t pair, const T* even, cons
                             bool for_kappa, Scratch<T>& s) const {
   const Family& family = families[f];
   const int n_lanes = lanes(), depth = family.depth;
-  s.panel.resize(4 * static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes));
+  grow(s.panel, 4 * static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes));
   if (family.symmetric) {
     const T* cosine = chirp_cosine[f].data() + pair * static_cast<std::size_t>(depth);
     const T* sine = chirp_sine[f].data() + pair * static_cast<std::size_t>(depth);
     if (for_kappa) {  // at twice the angle
-      s.chirp_cosine.resize(static_cast<std::size_t>(depth));
-      s.chirp_sine.resize(static_cast<std::size_t>(depth));
+      grow(s.chirp_cosine, static_cast<std::size_t>(depth));
+      grow(s.chirp_sine, static_cast<std::size_t>(depth));
       for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k) {
         const T sign = static_cast<T>(family.kappa_folding().sign(static_cast<int>(k)));
         s.chirp_cosine[k] = sign * (1 - 2 * sine[k] * sine[k]);
@@ -251,7 +258,7 @@ const T* ScreenTables<T>::transformed(std::size_t f, std::size_t pair, const T* 
   const auto depth = static_cast<std::size_t>(families[f].depth);
   const T* chirp_c = chirp_cosine[f].data() + pair * depth;
   const T* chirp_s = chirp_sine[f].data() + pair * depth;
-  s.factor.resize(4 * depth);
+  grow(s.factor, 4 * depth);
   for (std::size_t k = 0; k < depth; ++k) {
     T cc = chirp_c[k], cs = chirp_s[k], tc = twist[f][2 * k], ts = twist[f][2 * k + 1];
     if (for_kappa) {
@@ -264,10 +271,10 @@ const T* ScreenTables<T>::transformed(std::size_t f, std::size_t pair, const T* 
   }
   const TransformPlan<T>& plan = for_kappa ? half_transform[f] : transform[f];
   const std::size_t size = static_cast<std::size_t>(transform[f].size) * 2 * static_cast<std::size_t>(lanes());
-  s.points.resize(size);
-  s.other.resize(size);
+  grow(s.points, size);
+  grow(s.other, size);
   kernels.wrap(right, left, s.factor.data(), families[f].depth, plan.size, s.points.data());
-  return kernels.transform(s.points.data(), s.other.data(), plan);
+  return kernels.transform(s.points.data(), s.other.data(), plan, std::min(families[f].frequencies, plan.size));
 }
 
 // Sums of one unit against each basis window.
@@ -302,7 +309,7 @@ UnitSums<T> ScreenTables<T>::unit(std::size_t f, int chunk, std::size_t pair, co
   }
   const FrequencyTable<T>& table = frequency_table(f, chunk, false, s);
   out.stride = static_cast<std::size_t>(kChunk) * 4 * n_lanes;
-  s.sums.resize(out.stride * static_cast<std::size_t>(family.rank));
+  grow(s.sums, out.stride * static_cast<std::size_t>(family.rank));
   for (std::size_t j = 0; j < static_cast<std::size_t>(family.rank); ++j) {
     panel(f, pair, family.symmetric ? tile.even.data() + j * size : nullptr,
           family.symmetric ? tile.odd.data() + j * size : nullptr, tile, false, s);
@@ -373,12 +380,12 @@ void ScreenTables<T>::load_kappa(std::size_t f, std::size_t b, const Tile<T>& ti
   if (!family.symmetric) return load_wave(f, {nullptr, samples.weight, grid.samples}, 1, true, out);
   const auto n_lanes = static_cast<std::size_t>(lanes()), depth = static_cast<std::size_t>(family.depth);
   const std::vector<double>& e = envelope[family.blocks[b]];
-  s.window.resize(depth);
+  grow(s.window, depth);
   for (std::size_t k = 0; k < depth; ++k) s.window[k] = static_cast<T>(e[k] * e[k]);
   fold(family, out, weights ? *weights : present, s);
-  out.even.resize(depth * n_lanes);
-  out.odd.resize(depth * n_lanes);
-  out.magnitude.resize(n_lanes);
+  grow(out.even, depth * n_lanes);
+  grow(out.odd, depth * n_lanes);
+  grow(out.magnitude, n_lanes);
   kernels.window(s.raw_even.data(), s.raw_odd.data(), s.window.data(), family.depth, out.even.data(), out.odd.data(),
                  out.magnitude.data());
 }
@@ -391,7 +398,7 @@ const T* ScreenTables<T>::item_kappa(std::size_t f, std::size_t b, int chunk, st
   const auto n_lanes = static_cast<std::size_t>(lanes());
   const int count = family.chunk_size(chunk);
   const T* norm = tile.inverse_norm.data() + b * n_lanes;
-  s.kappa.resize(static_cast<std::size_t>(family.width) * static_cast<std::size_t>(family.parts()) * n_lanes);
+  grow(s.kappa, static_cast<std::size_t>(family.width) * static_cast<std::size_t>(family.parts()) * n_lanes);
   if (family.transform > 0) {
     const T* points = transformed(f, pair, s.kappa_tile.even.data(), s.kappa_tile.odd.data(), true, s);
     const int period = half_transform[f].size;  // bins 2 k of a transform twice as long

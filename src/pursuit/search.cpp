@@ -199,7 +199,7 @@ class Screen {
   // Adds to every bound what the change of the residual may have done; its units are then of this search.
   void allow_for(std::span<const double> change, double factor);
 
-  // The atoms of an item with a bound of at least `least`, the largest first.
+  // The atoms of an item with a bound of at least `least`.
   void open(const UnitRef& at, std::size_t b, double least, std::vector<std::pair<T, std::uint64_t>>& found) {
     Scratch<T>& s = scratch();
     const Family& family = tables_.families[at.family];
@@ -228,9 +228,6 @@ class Screen {
         }
       }
     }
-    std::sort(found.begin(), found.end(), [](const auto& x, const auto& y) {
-      return x.first != y.first ? x.first > y.first : x.second < y.second;
-    });
   }
   // Proven error of sqrt(energy) in the tile and block of an atom that was opened last.
   double error(std::size_t b) { return scratch().tile.largest_error[b] * std::numbers::sqrt2 / scale_; }
@@ -370,7 +367,10 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
   std::vector<Candidate> scored;
   double best_energy = 0;
   const auto needed = [&] { return best_energy * (1 - kTie); };
-  std::vector<std::pair<T, std::uint64_t>> found;
+  std::vector<std::pair<T, std::uint64_t>> found;  // bound, index
+  const auto before = [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  };
   std::vector<Entry> rival_rows;  // the largest item of each duration and |c| but the winner's
   std::vector<std::size_t> again;
   for (;;) {
@@ -400,6 +400,7 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
     const UnitRef at = screen.unit(entry.unit);
     if (static_cast<double>(entry.bound) * unscale >= needed()) {
       screen.open(at, entry.block, needed(), found);
+      std::sort(found.begin(), found.end(), before);
       for (const auto& [bound, index] : found) {
         if (static_cast<double>(bound) * unscale < needed()) break;
         const double energy = atoms::energy(samples, grid_.at(index), phase_fixed_);
@@ -428,7 +429,8 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
   winner.survivors = scored.size();
   for (const Entry& row : rival_rows) {
     screen.open(screen.unit(row.unit), row.block, 0, found);
-    if (!found.empty() && found.front().second != winner.index) winner.rivals.push_back(found.front().second);
+    const auto best = std::min_element(found.begin(), found.end(), before);
+    if (best != found.end() && best->second != winner.index) winner.rivals.push_back(best->second);
   }
   winner.bound = winner.energy > 0 ? error / std::sqrt(winner.energy) : 0;
   return winner;

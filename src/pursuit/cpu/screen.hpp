@@ -81,8 +81,8 @@ struct ScreenKernels {
   // data[point][re, im][lane]: the window's two sides, [k][lane], times factors [k][re, im, re, im of the left side],
   // at k and -k modulo the size.
   void (*wrap)(const T* right, const T* left, const T* factor, int depth, int size, T* data);
-  // Fourier transforms of every lane; returns the one of the two arrays that holds them.
-  T* (*transform)(T* data, T* other, const TransformPlan<T>& plan);
+  // Fourier transforms of every lane, their first `wanted` bins; returns the one of the two arrays that holds them.
+  T* (*transform)(T* data, T* other, const TransformPlan<T>& plan, int wanted);
   // largest[block] = an upper bound of the energies of the unit's atoms in that block.
   void (*largest)(const UnitSums<T>& unit, const BlockScores<T>* blocks, int count, T* largest);
   // Upper bounds of the energies of one block: bounds[frequency][+c, -c][lane] (0 where absent).
