@@ -44,12 +44,14 @@ struct Question {
 std::vector<Question> quality_questions();  // quality.cpp
 std::vector<Question> cases_questions();    // cases.cpp, empty in a build without readers
 std::vector<Question> speed_questions();    // speed.cpp
+std::vector<Question> dense_questions();    // dense.cpp
 
 // A question asked in a process of its own, with environment variables set ("NAME=VALUE") or removed ("NAME"); an
 // empty answer if that process fails.
 Rows ask_child(const std::string& question, const std::vector<std::string>& environment);
 // Questions that only a child is asked: they would disturb, or be disturbed by, what else this process did.
-std::vector<Question> child_questions();  // speed.cpp
+std::vector<Question> child_questions();        // speed.cpp
+std::vector<Question> dense_child_questions();  // dense.cpp
 
 void note(const std::string& line);  // progress, on standard error
 

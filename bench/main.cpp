@@ -142,7 +142,7 @@ bool named(const Question& question, const std::vector<std::string>& names) {
 int run(int argc, char** argv) {
   program = argv[0];
   std::vector<Question> questions = quality_questions();
-  for (const auto& more : {cases_questions(), speed_questions()}) {
+  for (const auto& more : {cases_questions(), speed_questions(), dense_questions()}) {
     questions.insert(questions.end(), more.begin(), more.end());
   }
   std::vector<std::string> names;
@@ -150,8 +150,10 @@ int run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--child" && i + 1 < argc) {
-      for (const Question& question : child_questions()) {
-        if (question.name == argv[i + 1]) send(question.ask());
+      for (const auto& children : {child_questions(), dense_child_questions()}) {
+        for (const Question& question : children) {
+          if (question.name == argv[i + 1]) send(question.ask());
+        }
       }
       return 0;
     }

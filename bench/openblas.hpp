@@ -22,6 +22,9 @@ class StoredDictionary {
   // indices.
   std::size_t best_of_batch(const std::vector<float>& signals, unsigned threads);
 
+  std::size_t atoms() const { return atoms_; }
+  const float* rows() const { return rows_.data(); }  // atoms x samples
+
  private:
   std::size_t atoms_ = 0;
   int samples_ = 0;

@@ -9,6 +9,7 @@
 #include "core/thread_pool.hpp"
 #include "envoi/pursuit.hpp"
 #include "openblas.hpp"
+#include "peer.hpp"
 #include "pursuit/resolve.hpp"
 #include "pursuit/search.hpp"
 #include "signals.hpp"
@@ -54,20 +55,6 @@ Inputs draw_inputs(std::size_t count) {
     inputs.narrow.emplace_back(inputs.wide.back().begin(), inputs.wide.back().end());
   }
   return inputs;
-}
-
-std::vector<unsigned> thread_counts() {
-  return processors() > 1 ? std::vector<unsigned>{1, processors()} : std::vector<unsigned>{1};
-}
-
-std::string threads_text(unsigned threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
-
-Row& against_peer(Row& row, const Paired& times, unsigned threads, const std::string& calls = "sgemv+isamax") {
-  return row.with("envoi_ms", times.ours_ms)
-      .with("peer", openblas_name(threads, calls))
-      .with("peer_ms", times.peer_ms)
-      .with("ratio", times.ratio)
-      .with("ratio_quartile", times.ratio_lower_quartile);
 }
 
 // In a child: OpenBLAS reads its core type when it is loaded.
@@ -133,24 +120,6 @@ Rows memory_of_transform() {
   envoi::PursuitOptions options = mixture_options(envoi::Method::mp);
   envoi::decompose(as_channel(mixture(0).noisy), options);
   return {Row("memory/order10", "603520x512, whole process").with("envoi_mb", peak_memory_mb())};
-}
-
-// Every core type that OpenBLAS might have been told to use here: the best is the peer. Its idle threads are made to
-// sleep at once, or they would spin on our time.
-Rows ask_beside_peer(const std::string& question) {
-  if (!has_openblas()) {
-    note(question + ": no OpenBLAS in this build, its rows are left out");
-    return {};
-  }
-  const std::string sleep = "OPENBLAS_THREAD_TIMEOUT=4";
-  note(question + " beside OpenBLAS's own choice of kernel");
-  Rows rows = ask_child(question, {"OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", sleep});
-  if (has_avx512()) {
-    note(question + " beside OpenBLAS's AVX-512 kernel");
-    const Rows more = ask_child(question, {"OPENBLAS_CORETYPE=SKYLAKEX", "OPENBLAS_NUM_THREADS", sleep});
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
-  return rows;
 }
 
 Rows search_grid() {

@@ -1,0 +1,21 @@
+// What rows that stand beside OpenBLAS's share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench.hpp"
+
+namespace bench {
+
+std::vector<unsigned> thread_counts();  // one, and all processors
+std::string threads_text(unsigned threads);
+
+// Times of ours and the peer's, and their ratio.
+Row& against_peer(Row& row, const Paired& times, unsigned threads, const std::string& calls = "sgemv+isamax");
+
+// Every core type that OpenBLAS might have been told to use here: the best is the peer. Its idle threads are made to
+// sleep at once, or they would spin on our time.
+Rows ask_beside_peer(const std::string& question);
+
+}  // namespace bench
