@@ -51,10 +51,11 @@ std::unique_ptr<DictionaryState> state_of(std::unique_ptr<RowSource> source) {
   return state;
 }
 
+constexpr std::size_t kParts = 16;
+
 // Sum of squares in some fixed order; NaN or infinite where a number of fp32 is.
 template <class T>
-double energy_of(const T* row, std::size_t samples, double factor) {
-  constexpr std::size_t kParts = 16;
+double energy(const T* row, std::size_t samples, double factor) {
   double s[kParts] = {};
   std::size_t i = 0;
   for (; i + kParts <= samples; i += kParts) {
@@ -74,10 +75,10 @@ double energy_of(const T* row, std::size_t samples, double factor) {
 
 struct Norms {
   double largest = 0, smallest = std::numeric_limits<double>::infinity();
-  void add(double energy) {
-    if (energy > 0) {
-      largest = std::max(largest, std::sqrt(energy));
-      smallest = std::min(smallest, std::sqrt(energy));
+  void add(double squares) {
+    if (squares > 0) {
+      largest = std::max(largest, std::sqrt(squares));
+      smallest = std::min(smallest, std::sqrt(squares));
     }
   }
   void put(BlockSummary& summary) const {
@@ -97,6 +98,30 @@ std::size_t not_finite(const T* row, std::size_t samples) {
 
 RowSource::~RowSource() = default;
 
+double energy_of(const float* row, std::size_t samples, double factor) { return energy(row, samples, factor); }
+double energy_of(const double* row, std::size_t samples, double factor) { return energy(row, samples, factor); }
+
+double largest_magnitude(const double* row, std::size_t samples) {
+  double most[kParts] = {}, odd[kParts] = {};
+  std::size_t i = 0;
+  for (; i + kParts <= samples; i += kParts) {
+    for (std::size_t j = 0; j < kParts; ++j) {
+      const double size = std::abs(row[i + j]);
+      most[j] = size > most[j] ? size : most[j];
+      odd[j] += row[i + j] * 0.0;  // NaN where the number is not finite
+    }
+  }
+  for (; i < samples; ++i) {
+    most[0] = std::max(most[0], std::abs(row[i]));
+    odd[0] += row[i] * 0.0;
+  }
+  for (std::size_t j = 1; j < kParts; ++j) {
+    most[0] = std::max(most[0], most[j]);
+    odd[0] += odd[j];
+  }
+  return odd[0] == 0 ? most[0] : std::numeric_limits<double>::infinity();
+}
+
 std::size_t block_rows_for(std::size_t samples) {
   std::size_t rows = gemm::kTileRows;
   while (rows > 1 && rows * samples > (std::size_t{1} << 20)) rows /= 2;
@@ -106,9 +131,9 @@ std::size_t block_rows_for(std::size_t samples) {
 bool summarize(const float* rows, std::size_t stride, std::size_t count, std::size_t samples, BlockSummary& summary) {
   Norms norms;
   for (std::size_t r = 0; r < count; ++r) {
-    const double energy = energy_of(rows + r * stride, samples, 1.0);
-    if (!std::isfinite(energy)) return false;
-    norms.add(energy);
+    const double squares = energy_of(rows + r * stride, samples, 1.0);
+    if (!std::isfinite(squares)) return false;
+    norms.add(squares);
   }
   norms.put(summary);
   summary.exponent = 0;
@@ -123,12 +148,8 @@ bool summarize(const double* rows, std::size_t stride, std::size_t count, std::s
   double largest = 0;
   for (std::size_t r = 0; r < count; ++r) {
     const double* row = rows + r * stride;
-    double here = 0, zero = 0;
-    for (std::size_t i = 0; i < samples; ++i) {
-      here = std::max(here, std::abs(row[i]));
-      zero += row[i] * 0.0;  // NaN where the number is not finite
-    }
-    if (zero != 0 || !std::isfinite(here)) return false;
+    const double here = largest_magnitude(row, samples);
+    if (!std::isfinite(here)) return false;
     largest = std::max(largest, here);
   }
   summary = {};
@@ -140,9 +161,9 @@ bool summarize(const double* rows, std::size_t stride, std::size_t count, std::s
   bool lost = false;
   for (std::size_t r = 0; r < count; ++r) {
     const double* row = rows + r * stride;
-    const double energy = energy_of(row, samples, factor);
-    if (energy >= 0x1p-900) {
-      norms.add(energy);
+    const double squares = energy_of(row, samples, factor);
+    if (squares >= 0x1p-900) {
+      norms.add(squares);
     } else {  // of zeros, or so far below the largest that its squares are lost
       lost = lost || std::any_of(row, row + samples, [](double value) { return value != 0; });
     }

@@ -59,6 +59,12 @@ std::size_t block_rows_for(std::size_t samples);
 inline constexpr double kLargestInPlace = 0x1p126;
 inline constexpr double kSmallestInPlace = 0x1p-60;
 
+// Sum of (factor times number)^2 in a fixed order; not finite where a number of fp32 is not.
+double energy_of(const float* row, std::size_t samples, double factor);
+double energy_of(const double* row, std::size_t samples, double factor);
+// Infinite where a number is not finite.
+double largest_magnitude(const double* row, std::size_t samples);
+
 // Summary of `count` rows. Returns false if a number is not finite.
 bool summarize(const float* rows, std::size_t stride, std::size_t count, std::size_t samples, BlockSummary& summary);
 bool summarize(const double* rows, std::size_t stride, std::size_t count, std::size_t samples, BlockSummary& summary);

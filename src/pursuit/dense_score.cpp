@@ -5,6 +5,8 @@
 #include <cmath>
 #include <queue>
 
+#include "pursuit/dense_rows.hpp"
+
 namespace envoi::pursuit {
 namespace {
 
@@ -96,8 +98,7 @@ ScaledScore score(const float* row, const ScaledSignal& signal, bool normalize, 
 
 ScaledScore score(const double* row, const ScaledSignal& signal, bool normalize, std::vector<double>& scratch) {
   const std::size_t size = signal.values.size();
-  double largest = 0;
-  for (std::size_t i = 0; i < size; ++i) largest = std::max(largest, std::abs(row[i]));
+  const double largest = largest_magnitude(row, size);
   if (largest == 0) return {};
   if (largest >= kSmall && largest <= kLarge) return plain_score(row, signal, normalize, 0);
   int exponent = 0;

@@ -16,12 +16,6 @@ constexpr double kUnit = 0x1p-24;  // half an ulp of 1 in fp32
 // Norms in a block that differ by no more are taken as one.
 constexpr double kAlike = 1.001;
 
-double largest_magnitude(const double* row, std::size_t samples) {
-  double largest = 0;
-  for (std::size_t i = 0; i < samples; ++i) largest = std::max(largest, std::abs(row[i]));
-  return largest;
-}
-
 // The power of two, as a normal number, that brings the largest magnitude of a row near 1.
 double row_factor(const float*, std::size_t) { return 1; }  // fp64 holds the squares of every fp32
 double row_factor(const double* row, std::size_t samples) {
@@ -36,18 +30,19 @@ void convert_rows(const T* rows, std::size_t stride, std::size_t count, std::siz
   const double block_factor = std::ldexp(1.0, -exponent);
   for (std::size_t r = 0; r < count; ++r, to += samples) {
     const T* row = rows + r * stride;
-    double factor = block_factor, second = 1;
+    double factor = block_factor, over_norm = 1;
     if (normalize) {
       factor = row_factor(row, samples);
-      double energy = 0;
-      for (std::size_t i = 0; i < samples; ++i) {
-        const double value = static_cast<double>(row[i]) * factor;
-        energy += value * value;
-      }
-      second = energy > 0 ? 1 / std::sqrt(energy) : 0;
+      const double squares = energy_of(row, samples, factor);
+      over_norm = squares > 0 ? 1 / std::sqrt(squares) : 0;
     }
-    for (std::size_t i = 0; i < samples; ++i) {
-      to[i] = static_cast<float>(static_cast<double>(row[i]) * factor * second);
+    // A product of the factors could leave the range of fp64 on its own, where factor is not 1.
+    if (factor == 1) {
+      for (std::size_t i = 0; i < samples; ++i) to[i] = static_cast<float>(static_cast<double>(row[i]) * over_norm);
+    } else {
+      for (std::size_t i = 0; i < samples; ++i) {
+        to[i] = static_cast<float>(static_cast<double>(row[i]) * factor * over_norm);
+      }
     }
   }
 }
