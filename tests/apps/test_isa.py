@@ -4,6 +4,8 @@ import json
 import re
 import unittest
 
+import numpy
+
 from support import InFolder, envoi, signal, write_text
 
 
@@ -41,6 +43,26 @@ class InstructionSets(InFolder):
                 with self.subTest(case=seed, isa=name):
                     self.assertGreater(len(found[name]), 2)
                     self.assertEqual(found[name], found[names[0]])
+
+    def test_best_rows_of_a_dictionary_are_the_same(self):
+        random = numpy.random.default_rng(7)
+        atoms = random.normal(size=(500, 70))
+        atoms[250:] = atoms[:250] * (1 + 1e-7 * random.normal(size=(250, 1)))  # nearly the same
+        signals = atoms[random.integers(0, 500, 20)] + 0.01 * random.normal(size=(20, 70))
+        numpy.save(self.folder / "d.npy", atoms)
+        numpy.save(self.folder / "s.npy", signals)
+        found = {}
+        for name in instruction_sets():
+            run = envoi(
+                "search", self.folder / "d.npy", self.folder / "s.npy", "-k", 6, "--json", env={"ENVOI_ISA": name}
+            )
+            self.assertEqual(run.returncode, 0, run.stderr)
+            found[name] = [[best["index"] for best in s["best"]] for s in json.loads(run.stdout)["signals"]]
+        first = next(iter(found.values()))
+        self.assertEqual([len(best) for best in first], [6] * 20)
+        for name, best in found.items():
+            with self.subTest(isa=name):
+                self.assertEqual(best, first)
 
     def test_devices_say_which_and_why(self):
         names = instruction_sets()
