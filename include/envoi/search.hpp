@@ -61,7 +61,7 @@ struct SearchOptions {
   // How to run; no bit of the scores depends on it.
   Precision precision = Precision::exact;  // exact: low-precision screen, certified; double_: fp64 for every atom
   unsigned threads = 0;                    // 0: all processors (or ENVOI_THREADS)
-  std::function<bool(const SearchProgress&)> progress;  // called from one thread at a time; false cancels
+  std::function<bool(const SearchProgress&)> progress = {};  // called from one thread at a time; false cancels
 };
 
 struct Match {
