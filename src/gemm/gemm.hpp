@@ -13,10 +13,6 @@ class ThreadPool;
 
 namespace envoi::gemm {
 
-template <class T>
-using ApplyTile = void (*)(const void* ending, const FinishedTile<T>& tile, const Port* operands,
-                           const PortState* results);
-
 struct BoundPort {
   PortKind kind;
   Port port;
@@ -32,6 +28,9 @@ struct EndingCall {
 
 // What the accumulators of A B are: double for fp64, else float. Throws Error (bad_argument) where fp64 meets another.
 bool sums_in_double(const Operand& a, const Columns& b);
+
+// How many threads a call that starts its own pool uses: starting them takes longer than a small product.
+unsigned threads_for(const Operand& a, const Columns& b, unsigned asked);
 
 // Runs the ending over every tile of A B. Not from inside a task of the pool.
 // Throws Error: bad_argument for shapes, types and ports that do not fit; numerical where an argmax or top-k meets NaN.

@@ -13,14 +13,6 @@
 namespace envoi::gemm {
 namespace {
 
-// Threads cost some 50 microseconds to start: not for small products.
-unsigned threads_for(const Operand& a, const Columns& b, unsigned threads) {
-  const double products =
-      static_cast<double>(a.rows()) * static_cast<double>(b.rows()) * static_cast<double>(b.columns());
-  const unsigned asked = core::thread_count(threads);
-  return products < 1e6 ? 1 : asked;
-}
-
 using Ports = std::vector<BoundPort>;
 
 // Runs one ending of the menu on sums of the type that A and B have.
@@ -72,6 +64,13 @@ PortKind winners_kind(Over over, By by) {
 }
 
 }  // namespace
+
+unsigned threads_for(const Operand& a, const Columns& b, unsigned threads) {
+  const double products =
+      static_cast<double>(a.rows()) * static_cast<double>(b.rows()) * static_cast<double>(b.columns());
+  const unsigned asked = core::thread_count(threads);
+  return products < 1e6 ? 1 : asked;
+}
 
 void store(const Operand& a, const Columns& b, MutableMatrix product, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));

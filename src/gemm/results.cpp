@@ -149,6 +149,53 @@ void check_operand(const BoundPort& operand, const Shape& shape) {
   }
 }
 
+namespace {
+
+struct Extent {
+  std::uintptr_t begin = 0, end = 0;
+  bool compact = false;  // no element between them belongs to another
+};
+
+Extent extent(const Matrix& m) {
+  if (m.rows == 0 || m.columns == 0 || !m.data) return {};
+  const std::int64_t size = m.dtype == DType::f64 ? 8 : m.dtype == DType::f32 ? 4 : 2;
+  const std::int64_t down = (m.rows - 1) * m.row_stride, along = (m.columns - 1) * m.column_stride;
+  const std::int64_t low = std::min<std::int64_t>(down, 0) + std::min<std::int64_t>(along, 0);
+  const std::int64_t high = std::max<std::int64_t>(down, 0) + std::max<std::int64_t>(along, 0) + 1;
+  const auto base = reinterpret_cast<std::uintptr_t>(m.data);
+  return {base + static_cast<std::uintptr_t>(low * size), base + static_cast<std::uintptr_t>(high * size),
+          (high - low) / m.columns <= m.rows};
+}
+
+bool surely_overlap(const Matrix& a, const Matrix& b) {
+  const Extent p = extent(a), q = extent(b);
+  return p.compact && q.compact && p.begin < q.end && q.begin < p.end;
+}
+
+bool same_view(const Matrix& a, const Matrix& b) {
+  return a.data == b.data && a.dtype == b.dtype && a.row_stride == b.row_stride && a.column_stride == b.column_stride;
+}
+
+}  // namespace
+
+void check_overlaps(const Matrix* a, const std::vector<BoundPort>& operands, const std::vector<BoundPort>& results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string name = std::string("the ending's ") + facts(results[i].kind).name;
+    if (a && surely_overlap(*a, results[i].port)) refuse(name + " overlaps A");
+    for (const BoundPort& operand : operands) {
+      const bool in_place = operand.kind == PortKind::tile && same_view(operand.port, results[i].port);
+      if (!in_place && surely_overlap(operand.port, results[i].port)) {
+        refuse(name + " overlaps the operand " + facts(operand.kind).name);
+      }
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (surely_overlap(results[j].port, results[i].port)) {
+        refuse(name + " overlaps the result " + facts(results[j].kind).name);
+      }
+    }
+  }
+}
+
 template <class T>
 Results<T>::Results(const std::vector<BoundPort>& results, const Shape& shape, unsigned workers) : shape_(shape) {
   for (const BoundPort& result : results) {

@@ -15,6 +15,10 @@ struct Shape {
 
 void check_operand(const BoundPort& operand, const Shape& shape);
 
+// Throws Error (bad_argument) where a result surely lies on top of A (null: not stored), an operand or another result.
+// A tile may be overwritten by a result of the same view, which is written after it was read.
+void check_overlaps(const Matrix* a, const std::vector<BoundPort>& operands, const std::vector<BoundPort>& results);
+
 template <class T>
 class Results {
  public:

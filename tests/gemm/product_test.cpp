@@ -38,7 +38,7 @@ void check_shapes() {
   for (const int m : {1, 2, 3, 5, 6, 7, 11, 12, 13, 64, 65})
     check_product<A, B, C>(m, draw(1, 70), draw(1, 40), 0, 0, 0);
   for (int k = 0; k < 35; ++k) check_product<A, B, C>(draw(1, 9), draw(1, 9), k, 0, 0, 0);
-  for (int i = 0; i < effort(60); ++i) {
+  for (int i = 0; i < effort(30); ++i) {
     check_product<A, B, C>(draw(1, 300), draw(1, 300), draw(1, 300), draw(0, 5), draw(0, 5), draw(0, 5),
                            static_cast<unsigned>(draw(1, 3)));
   }

@@ -53,7 +53,7 @@ void expect_same(const std::vector<Winner>& found, const std::vector<Winner>& wa
 
 template <class T>
 void check_winners(bool with_ties) {
-  for (int i = 0; i < effort(100); ++i) {
+  for (int i = 0; i < effort(50); ++i) {
     const std::int64_t m = draw(1, 300), n = draw(1, 300), depth = draw(0, 40), k = draw(1, 12);
     std::vector<T> a = noise<T>(m * depth), b = noise<T>(depth * n), c(static_cast<std::size_t>(m * n));
     if (with_ties) {  // few values, both signs
@@ -137,6 +137,14 @@ TEST(gemm_winners, no_candidate_is_index_minus_one) {
   ASSERT_EQ(found.size(), 3u);
   for (const Winner& winner : found) EXPECT_EQ(winner.index, -1);
   EXPECT_TRUE(argmax(Matrix(one.data(), 3, 2), Matrix(one.data(), 2, 0), Over::rows, By::value).empty());
+}
+
+TEST(gemm_winners, nan_stays_in_block_maxima) {
+  core::ThreadPool pool(1);
+  std::vector<float> a = noise<float>(200), b = noise<float>(21), maxima(4 * 21);
+  a[70] = NAN, a[199] = NAN;
+  block_maxima(Matrix(a.data(), 200, 1), Matrix(b.data(), 1, 21), MutableMatrix(maxima.data(), 4, 21), pool);
+  for (std::size_t i = 0; i < maxima.size(); ++i) ASSERT_EQ(std::isnan(maxima[i]), i / 21 == 1 || i / 21 == 3);
 }
 
 TEST(gemm_winners, block_maxima_are_the_largest_magnitudes_of_64_rows) {

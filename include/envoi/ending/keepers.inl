@@ -1,7 +1,7 @@
 // How a tile's results are kept (ports.inl). Lanes beyond the last column hold anything: every keeper leaves them out.
 
 template <class T>
-inline void spill_stage(const Port& port, std::int64_t row, std::int64_t column, int count, const T* stage) {
+ENVOI_SELDOM void spill_stage(const Port& port, std::int64_t row, std::int64_t column, int count, const T* stage) {
   const std::int64_t at = row * port.row_stride + column * port.column_stride;
   void* data = const_cast<void*>(port.data);
   for (int i = 0; i < count; ++i) {
@@ -26,7 +26,7 @@ struct MatrixKeeper {
   std::int64_t row = 0, column = 0;
   int columns = 0;
   bool direct = false;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     port = &state.port;
     row = tile.row, column = tile.column / 2 * per_pair, columns = per_pair == 2 ? tile.columns : tile.evens();
     direct = port->dtype == dtype_of<T> && port->column_stride == 1 && columns % (per_pair * V::lanes()) == 0;
@@ -95,7 +95,7 @@ struct ReduceRow {
   V even, odd;
   T* partials = nullptr;
   int evens = 0, odds = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     partials = static_cast<T*>(state.partials) + tile.column_block * state.partial_stride + tile.row;
     evens = tile.evens(), odds = tile.odds();
   }
@@ -105,7 +105,7 @@ struct ReduceRow {
     even = How::join(even, first_lanes(evens - j, How::take(x.even), none));
     odd = How::join(odd, first_lanes(odds - j, How::take(x.odd), none));
   }
-  inline void end_row(int r) {
+  ENVOI_SELDOM void end_row(int r) {
     T lanes[64];
     How::join(even, odd).store(lanes);
     for (int width = V::lanes() / 2; width > 0; width /= 2) {
@@ -123,7 +123,7 @@ struct ReduceColumns {
   T even[kStage], odd[kStage];
   T* partials = nullptr;
   int evens = 0, odds = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     partials = static_cast<T*>(state.partials) + tile.row_block * state.partial_stride + tile.column;
     evens = tile.evens(), odds = tile.odds();
     for (int i = 0; i < kStage; ++i) even[i] = odd[i] = How::template start<T>();
@@ -134,7 +134,7 @@ struct ReduceColumns {
     How::join(V::load(odd + j), How::take(x.odd)).store(odd + j);
   }
   inline void end_row(int) {}
-  inline void end() {
+  ENVOI_SELDOM void end() {
     for (int i = 0; i < evens; ++i) partials[2 * i] = even[i];
     for (int i = 0; i < odds; ++i) partials[2 * i + 1] = odd[i];
   }
@@ -147,7 +147,7 @@ struct LseKeeper {
   T even[kStage], odd[kStage];
   T* partials = nullptr;
   int evens = 0, odds = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     partials = static_cast<T*>(state.partials) + tile.column_block * state.partial_stride + 2 * tile.row;
     evens = tile.evens(), odds = tile.odds();
   }
@@ -157,7 +157,7 @@ struct LseKeeper {
     first_lanes(evens - j, x.even, none).store(even + j);
     first_lanes(odds - j, x.odd, none).store(odd + j);
   }
-  inline void end_row(int r) {
+  ENVOI_SELDOM void end_row(int r) {
     V largest = V(-std::numeric_limits<T>::infinity());
     for (int j = 0; j < evens; j += V::lanes()) largest = max(largest, max(V::load(even + j), V::load(odd + j)));
     T lanes[64];
@@ -189,18 +189,14 @@ struct SelectKeeper {
   const PortState* state = nullptr;
   std::int64_t row = 0, column = 0;
   int columns = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& s) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& s) {
     state = &s, row = tile.row, column = tile.column, columns = tile.columns;
   }
   inline void begin_row(int) {}
   ENVOI_FN void put(int j, const Pair<V>& x) { V::store_pairs(x.even, x.odd, row_values + 2 * j); }
   inline void end_row(int r) {
     const std::int64_t target = state->port.targets[row + r] - column;
-    if (target >= 0 && target < columns) {
-      Port across = state->port;
-      across.row_stride = state->port.column_stride;
-      spill_stage(across, row + r, 0, 1, row_values + target);
-    }
+    if (target >= 0 && target < columns) spill_stage(state->port, row + r, 0, 1, row_values + target);
   }
   inline void end() {}
 };
@@ -208,7 +204,7 @@ struct SelectKeeper {
 // The best k. A vector none of whose keys is above its threshold is left at once; a worker meets its candidates in
 // ascending order, so an equal key never replaces one. NaN is above every threshold, and is noted.
 template <class T>
-inline void insert_best(Best& best, std::int64_t slot, T value, std::int64_t index) {
+ENVOI_SELDOM void insert_best(Best& best, std::int64_t slot, T value, std::int64_t index) {
   const auto key = [&](double v) { return best.magnitude && v < 0 ? -v : v; };
   double* values = best.values + slot * best.k;
   std::int64_t* indices = best.index + slot * best.k;
@@ -236,7 +232,7 @@ struct BestKeeper {
   V threshold;
   std::int64_t first_row = 0, row = 0, column = 0;
   int evens = 0, odds = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     best = &state.best[tile.worker];
     thresholds = static_cast<const T*>(best->threshold);
     first_row = tile.row, column = tile.column, evens = tile.evens(), odds = tile.odds();
@@ -283,7 +279,7 @@ struct BestHalfKeeper {
   V threshold;
   std::int64_t first_row = 0, row = 0, column = 0;
   int pairs = 0;
-  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     best = &state.best[tile.worker];
     first_row = tile.row, column = tile.column / 2, pairs = tile.evens();
   }

@@ -3,7 +3,7 @@
 constexpr int kStage = kTileColumns + 2 * 64;  // a row of a tile, and what a vector reads or writes beyond
 
 template <class T>
-inline void fill_stage(const Port& port, std::int64_t row, std::int64_t column, int count, T* stage) {
+ENVOI_SELDOM void fill_stage(const Port& port, std::int64_t row, std::int64_t column, int count, T* stage) {
   const std::int64_t at = row * port.row_stride + column * port.column_stride;
   for (int i = 0; i < count; ++i) {
     const std::int64_t element = at + i * port.column_stride;
@@ -21,7 +21,7 @@ template <class V>
 struct ScalarLoader {
   using T = typename V::Number;
   V value;
-  inline void begin(const FinishedTile<T>&, const Port& port) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>&, const Port& port) {
     T x;
     fill_stage(port, 0, 0, 1, &x);
     value = V(x);
@@ -34,7 +34,7 @@ template <class V>
 struct RowLoader {
   using T = typename V::Number;
   T stage[kStage] = {};
-  inline void begin(const FinishedTile<T>& tile, const Port& port) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const Port& port) {
     fill_stage(port, 0, tile.column, tile.columns, stage);
   }
   inline void begin_row(int) {}
@@ -46,7 +46,7 @@ struct ColumnLoader {
   using T = typename V::Number;
   T stage[kTileRows];
   V value;
-  inline void begin(const FinishedTile<T>& tile, const Port& port) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const Port& port) {
     Port across = port;
     across.row_stride = port.column_stride, across.column_stride = port.row_stride;
     fill_stage(across, 0, tile.row, tile.rows, stage);
@@ -64,7 +64,7 @@ struct MatrixLoader {
   std::int64_t row = 0, column = 0;
   int columns = 0;
   bool direct = false;
-  inline void begin(const FinishedTile<T>& tile, const Port& p) {
+  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const Port& p) {
     port = &p;
     row = tile.row, column = tile.column / 2 * per_pair, columns = per_pair == 2 ? tile.columns : tile.evens();
     direct = p.dtype == dtype_of<T> && p.column_stride == 1 && columns % (per_pair * V::lanes()) == 0;

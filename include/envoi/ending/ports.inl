@@ -37,33 +37,33 @@ struct Loading {};
 template <class V>
 struct Keeping {};
 
-#define ENVOI_LOAD_PORT(Name, Kind, Value)                 \
-  template <class V>                                       \
-  struct Name : Value<V> {};                               \
-  template <>                                              \
-  struct Name<Counted> {};                                 \
-  template <>                                              \
-  struct Name<Bound> : ::envoi::gemm::Port {               \
-    using Port::Port;                                      \
-    static constexpr PortKind kind = PortKind::Kind;       \
-  };                                                       \
-  template <class V>                                       \
+#define ENVOI_OPERAND_PORT(Name, Kind, Value)           \
+  template <class V>                                    \
+  struct Name : Value<V> {};                            \
+  template <>                                           \
+  struct Name<Counted> {};                              \
+  template <>                                           \
+  struct Name<Bound> : OperandPort {                    \
+    using OperandPort::OperandPort;                     \
+    static constexpr PortKind kind = PortKind::Kind;    \
+  };                                                    \
+  template <class V>                                    \
   struct Name<Loading<V>> : Name##Loader<V> {};
 
-#define ENVOI_RESULT_PORT(Name, Kind, Value, ...)          \
-  template <class V>                                       \
-  struct Name {                                            \
-    Value x;                                               \
-    ENVOI_FN Name(Value value) : x(value) {}               \
-  };                                                       \
-  template <>                                              \
-  struct Name<Counted> {};                                 \
-  template <>                                              \
-  struct Name<Bound> : ::envoi::gemm::Port {               \
-    using Port::Port;                                      \
-    static constexpr PortKind kind = PortKind::Kind;       \
-  };                                                       \
-  template <class V>                                       \
+#define ENVOI_RESULT_PORT(Name, Kind, To, Value, ...)   \
+  template <class V>                                    \
+  struct Name {                                         \
+    Value x;                                            \
+    ENVOI_FN Name(Value value) : x(value) {}            \
+  };                                                    \
+  template <>                                           \
+  struct Name<Counted> {};                              \
+  template <>                                           \
+  struct Name<Bound> : To {                             \
+    using To::To;                                       \
+    static constexpr PortKind kind = PortKind::Kind;    \
+  };                                                    \
+  template <class V>                                    \
   struct Name<Keeping<V>> : __VA_ARGS__ {};
 
 template <class V>
@@ -76,34 +76,34 @@ struct One {
 #include "envoi/ending/keepers.inl"
 
 // Operands. A row is one value a column, a column one value a row; a half tile is one value a pair of columns.
-ENVOI_LOAD_PORT(Scalar, scalar, One)
-ENVOI_LOAD_PORT(Row, row, Pair)
-ENVOI_LOAD_PORT(Column, column, One)
-ENVOI_LOAD_PORT(Tile, tile, Pair)
-ENVOI_LOAD_PORT(HalfTile, half_tile, One)
+ENVOI_OPERAND_PORT(Scalar, scalar, One)
+ENVOI_OPERAND_PORT(Row, row, Pair)
+ENVOI_OPERAND_PORT(Column, column, One)
+ENVOI_OPERAND_PORT(Tile, tile, Pair)
+ENVOI_OPERAND_PORT(HalfTile, half_tile, One)
 
 // Results. ..N is over the columns, one result a row; ..M over the rows, one result a column.
-ENVOI_RESULT_PORT(Store, store, Pair<V>, StoreKeeper<V>)
-ENVOI_RESULT_PORT(StoreHalf, store_half, V, StoreHalfKeeper<V>)
-ENVOI_RESULT_PORT(SumN, sum_n, Pair<V>, ReduceRow<V, Sum>)
-ENVOI_RESULT_PORT(SumM, sum_m, Pair<V>, ReduceColumns<V, Sum>)
-ENVOI_RESULT_PORT(MaxN, max_n, Pair<V>, ReduceRow<V, Largest>)
-ENVOI_RESULT_PORT(MaxAbsN, max_abs_n, Pair<V>, ReduceRow<V, LargestMagnitude>)
-ENVOI_RESULT_PORT(MaxAbsM, max_abs_m, Pair<V>, ReduceColumns<V, LargestMagnitude>)
-ENVOI_RESULT_PORT(LseN, lse_n, Pair<V>, LseKeeper<V>)
-ENVOI_RESULT_PORT(SelectN, select_n, Pair<V>, SelectKeeper<V>)
-ENVOI_RESULT_PORT(ArgmaxN, argmax_n, Pair<V>, BestKeeper<V, false, false>)
-ENVOI_RESULT_PORT(ArgmaxAbsN, argmax_abs_n, Pair<V>, BestKeeper<V, false, true>)
-ENVOI_RESULT_PORT(ArgmaxHalfN, argmax_half_n, V, BestHalfKeeper<V>)
-ENVOI_RESULT_PORT(ArgmaxM, argmax_m, Pair<V>, BestKeeper<V, true, false>)
-ENVOI_RESULT_PORT(ArgmaxAbsM, argmax_abs_m, Pair<V>, BestKeeper<V, true, true>)
-ENVOI_RESULT_PORT(TopkN, topk_n, Pair<V>, BestKeeper<V, false, false>)
-ENVOI_RESULT_PORT(TopkAbsN, topk_abs_n, Pair<V>, BestKeeper<V, false, true>)
-ENVOI_RESULT_PORT(TopkHalfN, topk_half_n, V, BestHalfKeeper<V>)
-ENVOI_RESULT_PORT(TopkM, topk_m, Pair<V>, BestKeeper<V, true, false>)
-ENVOI_RESULT_PORT(TopkAbsM, topk_abs_m, Pair<V>, BestKeeper<V, true, true>)
+ENVOI_RESULT_PORT(Store, store, ResultPort, Pair<V>, StoreKeeper<V>)
+ENVOI_RESULT_PORT(StoreHalf, store_half, ResultPort, V, StoreHalfKeeper<V>)
+ENVOI_RESULT_PORT(SumN, sum_n, ResultPort, Pair<V>, ReduceRow<V, Sum>)
+ENVOI_RESULT_PORT(SumM, sum_m, ResultPort, Pair<V>, ReduceColumns<V, Sum>)
+ENVOI_RESULT_PORT(MaxN, max_n, ResultPort, Pair<V>, ReduceRow<V, Largest>)
+ENVOI_RESULT_PORT(MaxAbsN, max_abs_n, ResultPort, Pair<V>, ReduceRow<V, LargestMagnitude>)
+ENVOI_RESULT_PORT(MaxAbsM, max_abs_m, ResultPort, Pair<V>, ReduceColumns<V, LargestMagnitude>)
+ENVOI_RESULT_PORT(LseN, lse_n, ResultPort, Pair<V>, LseKeeper<V>)
+ENVOI_RESULT_PORT(SelectN, select_n, SelectPort, Pair<V>, SelectKeeper<V>)
+ENVOI_RESULT_PORT(ArgmaxN, argmax_n, WinnersPort, Pair<V>, BestKeeper<V, false, false>)
+ENVOI_RESULT_PORT(ArgmaxAbsN, argmax_abs_n, WinnersPort, Pair<V>, BestKeeper<V, false, true>)
+ENVOI_RESULT_PORT(ArgmaxHalfN, argmax_half_n, WinnersPort, V, BestHalfKeeper<V>)
+ENVOI_RESULT_PORT(ArgmaxM, argmax_m, WinnersPort, Pair<V>, BestKeeper<V, true, false>)
+ENVOI_RESULT_PORT(ArgmaxAbsM, argmax_abs_m, WinnersPort, Pair<V>, BestKeeper<V, true, true>)
+ENVOI_RESULT_PORT(TopkN, topk_n, WinnersPort, Pair<V>, BestKeeper<V, false, false>)
+ENVOI_RESULT_PORT(TopkAbsN, topk_abs_n, WinnersPort, Pair<V>, BestKeeper<V, false, true>)
+ENVOI_RESULT_PORT(TopkHalfN, topk_half_n, WinnersPort, V, BestHalfKeeper<V>)
+ENVOI_RESULT_PORT(TopkM, topk_m, WinnersPort, Pair<V>, BestKeeper<V, true, false>)
+ENVOI_RESULT_PORT(TopkAbsM, topk_abs_m, WinnersPort, Pair<V>, BestKeeper<V, true, true>)
 
-#undef ENVOI_LOAD_PORT
+#undef ENVOI_OPERAND_PORT
 #undef ENVOI_RESULT_PORT
 
 #include "envoi/ending/apply.inl"

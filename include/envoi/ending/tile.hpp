@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "envoi/matrix.hpp"
 
@@ -71,6 +72,24 @@ struct Port : MutableMatrix {
   Port(std::span<Winner> to) : winners(to.data()), winner_count(static_cast<std::int64_t>(to.size())) {}
 };
 
+// What may be bound to an operand, a result, winners (one or k for each row or column) and a selected column of each
+// row.
+struct OperandPort : Port {
+  OperandPort(const Matrix& from) : Port(from) {}
+};
+struct ResultPort : Port {
+  ResultPort(const MutableMatrix& to) : Port(to) {}
+};
+struct WinnersPort : Port {
+  WinnersPort(std::span<Winner> to) : Port(to) {}
+  WinnersPort(std::vector<Winner>& to) : Port(std::span<Winner>(to)) {}
+};
+struct SelectPort : Port {
+  SelectPort(const MutableMatrix& to, std::span<const std::int64_t> chosen) : Port(to) {
+    targets = chosen.data(), target_count = static_cast<std::int64_t>(chosen.size());
+  }
+};
+
 // The best k of every row or column that one worker has seen.
 struct Best {
   std::int64_t k = 1;
@@ -90,5 +109,10 @@ struct PortState {
   std::int64_t partial_stride = 0;  // elements from one block to the next
   Best* best = nullptr;             // winners: one a worker
 };
+
+// What the main loop calls once a tile, from several threads at once.
+template <class T>
+using ApplyTile = void (*)(const void* ending, const FinishedTile<T>& tile, const Port* operands,
+                           const PortState* results);
 
 }  // namespace envoi::gemm

@@ -30,10 +30,10 @@ struct Lanes {
   HWY_INLINE friend Lanes sqrt(Lanes a) { return hn::Sqrt(a.v); }
   // NaN if either is.
   HWY_INLINE friend Lanes max(Lanes a, Lanes b) {
-    return hn::IfThenElse(hn::Gt(a.v, b.v), a.v, hn::IfThenElse(hn::Ne(a.v, a.v), a.v, b.v));
+    return hn::IfThenElse(hn::Gt(a.v, b.v), a.v, hn::IfThenElse(hn::IsNaN(a.v), a.v, b.v));
   }
   HWY_INLINE friend Lanes min(Lanes a, Lanes b) {
-    return hn::IfThenElse(hn::Lt(a.v, b.v), a.v, hn::IfThenElse(hn::Ne(a.v, a.v), a.v, b.v));
+    return hn::IfThenElse(hn::Lt(a.v, b.v), a.v, hn::IfThenElse(hn::IsNaN(a.v), a.v, b.v));
   }
   // Where a > b, x, elsewhere y.
   HWY_INLINE friend Lanes where_greater(Lanes a, Lanes b, Lanes x, Lanes y) {
@@ -43,7 +43,7 @@ struct Lanes {
     const D d;
     const auto most = hn::Set(d, sizeof(T) == 4 ? T(88.72283) : T(709.782712893384));
     const auto y = hn::IfThenElse(hn::Gt(a.v, most), hn::Inf(d), hn::Exp(d, hn::Min(a.v, most)));
-    return hn::IfThenElse(hn::Ne(a.v, a.v), a.v, y);
+    return hn::IfThenElse(hn::IsNaN(a.v), a.v, y);
   }
   // The first `count` lanes of a, the others of b.
   HWY_INLINE friend Lanes first_lanes(int count, Lanes a, Lanes b) {

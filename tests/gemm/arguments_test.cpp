@@ -1,0 +1,96 @@
+// What does not fit is refused in one line that says what, before anything is written.
+#include <limits>
+
+#include "envoi/ending.hpp"
+#include "reference.hpp"
+
+namespace envoi::gemm::tests {
+namespace {
+
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max() / 2;
+
+template <class Call>
+std::string refusal(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::bad_argument);
+    const std::string what = error.what();
+    EXPECT_EQ(what.find('\n'), std::string::npos);
+    return what;
+  }
+  return "";
+}
+#define EXPECT_REFUSED(words, ...) \
+  EXPECT_NE(refusal([&] { __VA_ARGS__; }).find(words), std::string::npos) << refusal([&] { __VA_ARGS__; })
+
+class gemm_arguments : public testing::Test {
+ protected:
+  std::vector<float> numbers = std::vector<float>(1000, 1.0f), out = std::vector<float>(1000, -1.0f);
+  std::vector<double> doubles = std::vector<double>(1000, 1.0);
+  Matrix a{numbers.data(), 4, 6}, b{numbers.data(), 6, 8};
+  MutableMatrix c{out.data(), 4, 8};
+  void TearDown() override {
+    for (const float x : out) ASSERT_EQ(x, -1.0f);
+  }
+};
+
+TEST_F(gemm_arguments, shapes_that_do_not_meet) {
+  EXPECT_REFUSED("A is 4 x 6 and B 8 x 6", store(a, b.transposed(), c));
+  EXPECT_REFUSED("4 x 8", store(a, b, MutableMatrix(out.data(), 8, 4)));
+  EXPECT_REFUSED("row is 1 x 7", bias_activation(a, b, Matrix(numbers.data(), 1, 7), Activation::none, c));
+  EXPECT_REFUSED("column", row_scale(a, b, Matrix(numbers.data(), 1, 4), c));
+  EXPECT_REFUSED("tile", residual_squares(a, b, Matrix(numbers.data(), 4, 7), c, MutableMatrix(out.data(), 4, 1)));
+  EXPECT_REFUSED("pairs", swiglu(a, Matrix(numbers.data(), 6, 7), MutableMatrix(out.data(), 4, 3)));
+  EXPECT_REFUSED("pairs", pair_energy(a, Matrix(numbers.data(), 6, 7)));
+}
+
+TEST_F(gemm_arguments, sizes_and_places_that_cannot_be) {
+  EXPECT_REFUSED("negative", store(Matrix(numbers.data(), -1, 6), b, c));
+  EXPECT_REFUSED("null", store(Matrix(static_cast<float*>(nullptr), 4, 6), b, c));
+  EXPECT_REFUSED("null", store(a, Matrix(static_cast<float*>(nullptr), 6, 8), c));
+  EXPECT_REFUSED("null", store(a, b, MutableMatrix(static_cast<float*>(nullptr), 4, 8)));
+  EXPECT_REFUSED("address space", store(Matrix(numbers.data(), kHuge, 6, kHuge), b, c));
+  EXPECT_REFUSED("64 bits", store(Matrix(numbers.data(), kHuge, 6, 0), b, c));
+  EXPECT_REFUSED("too large", store(a, Matrix(numbers.data(), 6, kHuge, 0, 0), c));
+}
+
+TEST_F(gemm_arguments, results_that_overlap) {
+  EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 7)));
+  EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 0)));
+  EXPECT_REFUSED("overlaps A", store(Matrix(out.data(), 4, 6), b, c));
+  EXPECT_REFUSED("overlaps the",
+                 residual_squares(a, b, Matrix(out.data() + 1, 4, 8), c, MutableMatrix(out.data() + 50, 4, 1)));
+  EXPECT_REFUSED("overlaps the",
+                 residual_squares(a, b, Matrix(numbers.data(), 4, 8), c, MutableMatrix(out.data() + 3, 4, 1)));
+}
+
+TEST_F(gemm_arguments, types_that_do_not_mix) {
+  EXPECT_REFUSED("fp64", store(Matrix(doubles.data(), 4, 6), b, c));
+  EXPECT_REFUSED("fp64", store(a, Matrix(doubles.data(), 6, 8), c));
+}
+
+TEST_F(gemm_arguments, groups_and_gathers_and_winners) {
+  const Packed part{b};
+  EXPECT_REFUSED("groups", store(a, Columns::grouped({part, part}, {1, 2}), c));
+  EXPECT_REFUSED("as many", Columns::grouped({part, part}, {4}));
+  EXPECT_REFUSED("rows", Columns::grouped({part, part}, {5, -1}));
+  EXPECT_REFUSED("alike", Columns::grouped({part, Packed(a)}, {2, 2}));
+  EXPECT_REFUSED("at least one", Columns::grouped({}, {}));
+  EXPECT_REFUSED("grouped product", argmax(a, Columns::grouped({part, part}, {2, 2}), Over::rows, By::value));
+  EXPECT_REFUSED("row 6 of a matrix of 6", Operand::gathered(b, std::vector<std::int64_t>{0, 6}));
+  EXPECT_REFUSED("row -1", Operand::gathered(b, std::vector<std::int64_t>{-1}));
+  EXPECT_REFUSED("across the depth", store(Operand::gathered(b, std::vector<std::int64_t>{0}).transposed(), b, c));
+  EXPECT_REFUSED("function", Operand::synthesised(4, 6, FillRows<float>()));
+  EXPECT_REFUSED("at least 1", top_k(a, b, Over::rows, By::value, 0));
+  EXPECT_REFUSED("column 8 of 8", cross_entropy(a, b, std::vector<std::int64_t>{0, 1, 8, 2},
+                                                MutableMatrix(out.data(), 4, 1), MutableMatrix(out.data() + 4, 4, 1)));
+  EXPECT_REFUSED("target column for each",
+                 cross_entropy(a, b, std::vector<std::int64_t>{0}, MutableMatrix(out.data(), 4, 1),
+                               MutableMatrix(out.data() + 4, 4, 1)));
+  EXPECT_REFUSED("length and hop", Operand::shifts(std::span<const float>(numbers), 0));
+  EXPECT_REFUSED("1024", store(a, b, c, 5000));
+}
+
+}  // namespace
+}  // namespace envoi::gemm::tests
