@@ -38,9 +38,10 @@ class ThreadPool {
   const std::function<void(std::size_t, unsigned)>* task_ = nullptr;
   std::size_t count_ = 0;
   std::atomic<std::size_t> next_{0};
-  std::size_t generation_ = 0;
-  unsigned busy_ = 0;
-  bool stop_ = false;
+  std::atomic<std::size_t> generation_{0};
+  std::atomic<unsigned> busy_{0};
+  std::atomic<bool> stop_{false};
+  bool spin_ = false;  // there is a processor for each worker
   std::exception_ptr failure_;
 };
 
