@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -61,6 +63,9 @@ std::vector<Match> plain_search(const std::vector<T>& rows, const double* signal
   }
   return best;
 }
+
+// Fewer draws where the same test runs once for every instruction set.
+int draws(int count) { return tests::effort(std::getenv("ENVOI_ISA") ? count / 10 : count); }
 
 bool same(const std::vector<Match>& a, const std::vector<Match>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -129,7 +134,7 @@ void judge(const Case& c, Random& random, Tally& tally) {
 TEST(DenseSearch, ten_thousand_unpleasant_cases_equal_fp64_to_the_bit) {
   Random random(20250131);
   Tally tally;
-  const int cases = tests::effort(10000);
+  const int cases = draws(10000);
   for (int i = 0; i < cases; ++i) {
     const bool narrow = random.integer(0, 1) == 0;
     const Case c = draw(random, narrow);
@@ -138,7 +143,7 @@ TEST(DenseSearch, ten_thousand_unpleasant_cases_equal_fp64_to_the_bit) {
   }
   const double share = static_cast<double>(tally.fell_back) / tally.signals;
   std::printf("%d cases, %d signals: %.1f %% fell back to fp64 for every atom\n", cases, tally.signals, 100 * share);
-  EXPECT_GT(tally.fell_back, 0);
+  EXPECT_TRUE(tally.fell_back > 0 || cases <= 100);
 }
 
 // Rows that differ by about what fp32 rounds off, far from each other in the dictionary.
@@ -146,13 +151,13 @@ Tally near_duplicates(int cases) {
   Random random(7);
   Tally tally;
   for (int i = 0; i < cases; ++i) {
-    const std::size_t samples = 32, atoms = 1500;
+    const std::size_t samples = 32, atoms = 3000;
     std::vector<double> base, signal;
     for (std::size_t j = 0; j < samples; ++j) base.push_back(random.normal()), signal.push_back(random.normal());
     std::vector<double> rows;
     for (std::size_t r = 0; r < atoms; ++r) {
       for (const double x : base)
-        rows.push_back(x * (1 + (r % 300 == 5 ? 1e-7 : 1e-2) * random.normal() - (r % 300 == 5 ? 0 : 0.5)));
+        rows.push_back(x * (1 + (r % 300 == 5 ? 3e-8 : 1e-2) * random.normal() - (r % 300 == 5 ? 0 : 0.5)));
     }
     const Dictionary dictionary(rows.data(), atoms, samples);
     SearchOptions options;
@@ -166,11 +171,11 @@ Tally near_duplicates(int cases) {
 }
 
 TEST(DenseSearch, a_hundredth_of_the_bound_would_not_do) {
-  const Tally sound = near_duplicates(tests::effort(300));
+  const Tally sound = near_duplicates(draws(150));
   EXPECT_EQ(sound.wrong, 0);
   EXPECT_EQ(sound.fell_back, 0);
   pursuit::scale_dense_bound_for_test(0.01);
-  const Tally loose = near_duplicates(tests::kSanitized ? 60 : 300);  // about one in eight goes wrong
+  const Tally loose = near_duplicates(tests::kSanitized ? 30 : 100);
   pursuit::scale_dense_bound_for_test(1);
   std::printf("%d of %d wrong\n", loose.wrong, loose.signals);
   EXPECT_GT(loose.wrong, 0);
