@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
-#include <numeric>
+#include <new>
 
 #include "core/thread_pool.hpp"
 #include "envoi/error.hpp"
@@ -26,8 +26,9 @@ std::atomic<double> bound_factor{1.0};
 constexpr std::size_t kChunk = std::size_t{1} << 17;
 // Blocks that a worker takes at a time at most.
 constexpr std::uint64_t kLongest = 512;
-// Signals of one pass over the dictionary.
+// Signals of one pass over the dictionary, and candidates kept for all of them.
 constexpr std::size_t kBatch = 256;
+constexpr std::size_t kCandidates = std::size_t{1} << 24;
 
 template <class T>
 struct Rows {
@@ -385,13 +386,20 @@ SearchResult search_signals(const Dictionary& dictionary, std::span<const T> sig
   const std::size_t count = signals.size() / samples;
   if (count == 0) return result;
   pursuit::DenseSearch engine(dictionary.state(), options);
-  for (std::size_t first = 0; first < count; first += pursuit::kBatch) {
-    std::vector<pursuit::ScaledSignal> batch;
-    for (std::size_t s = first; s < std::min(count, first + pursuit::kBatch); ++s) {
-      const std::span<const T> signal = signals.subspan(s * samples, samples);
-      batch.push_back(pursuit::scale_signal(std::vector<double>(signal.begin(), signal.end())));
+  const std::size_t at_once = std::clamp<std::size_t>(pursuit::kCandidates / options.k, 1, pursuit::kBatch);
+  try {
+    for (std::size_t first = 0; first < count; first += at_once) {
+      std::vector<pursuit::ScaledSignal> batch;
+      for (std::size_t s = first; s < std::min(count, first + at_once); ++s) {
+        const std::span<const T> signal = signals.subspan(s * samples, samples);
+        batch.push_back(pursuit::scale_signal(std::vector<double>(signal.begin(), signal.end())));
+      }
+      for (SignalMatches& matches : engine.run(batch, first)) result.signals.push_back(std::move(matches));
     }
-    for (SignalMatches& matches : engine.run(batch, first)) result.signals.push_back(std::move(matches));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorKind::out_of_memory, "the " + std::to_string(options.k) + " best atoms for each of " +
+                                              std::to_string(count) +
+                                              " signals do not fit into memory; ask for fewer at a time");
   }
   return result;
 }
