@@ -100,10 +100,11 @@ void run_tiles(const Vectors& a, const Columns& b, const EndingCall<T>& call, co
         const RowBlock& soon = blocks[static_cast<std::size_t>(at) + 1];
         for (int r = 0; r < block.rows; ++r) space.next[r] = a.where<A>(soon.row + std::min(r, soon.rows - 1));
       }
-      for (std::int64_t tile = first_tile; tile < std::min(first_tile + chunk, tiles); ++tile) {
+      const std::int64_t end_tile = std::min(first_tile + chunk, tiles);
+      for (std::int64_t tile = first_tile; tile < end_tile; ++tile) {
         TileWork<A, B, T> work;
         work.rows = space.rows, work.tails = space.tails.data(), work.row_count = block.rows;
-        if (fetch && tile == first_tile) work.next_rows = space.next;
+        if (fetch && tile + 1 == end_tile) work.next_rows = space.next;
         work.columns = static_cast<int>(std::min<std::int64_t>(kTileColumns, columns - tile * kTileColumns));
         work.packed = packed.tile<B>(tile * kTileColumns);
         work.depth = a.depth();

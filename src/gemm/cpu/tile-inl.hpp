@@ -20,9 +20,17 @@ HWY_INLINE Vec<float> Load(const bfloat16* from) {
 
 // Sums of all lanes by halves, of `count` vectors, written one beside another.
 #if HWY_TARGET == HWY_SCALAR
-template <int count, class T>
-HWY_INLINE void StoreSums(const Vec<T>* sums, T* out) {
-  for (int i = 0; i < count; ++i) out[i] = hn::GetLane(sums[i]);
+template <class T>
+HWY_INLINE void StoreSums(hn::Vec1<T> a, T* out) {
+  *out = hn::GetLane(a);
+}
+template <class T>
+HWY_INLINE void StoreSums(hn::Vec1<T> a, hn::Vec1<T> b, T* out) {
+  StoreSums(a, out), StoreSums(b, out + 1);
+}
+template <class T>
+HWY_INLINE void StoreSums(hn::Vec1<T> a, hn::Vec1<T> b, hn::Vec1<T> c, hn::Vec1<T> e, T* out) {
+  StoreSums(a, b, out), StoreSums(c, e, out + 2);
 }
 #else
 template <class D>
@@ -35,70 +43,98 @@ HWY_INLINE auto Fold([[maybe_unused]] D d, hn::Vec<D> v) {
   }
 }
 
-template <int count>
-HWY_INLINE void StoreSums(const Vec<float>* sums, float* out) {
+HWY_INLINE void StoreSums(Vec<float> a, Vec<float> b, Vec<float> c, Vec<float> e, float* out) {
   const hn::Full128<float> d;
-  const auto a = Fold(Tag<float>(), sums[0]);
-  const auto b = count > 1 ? Fold(Tag<float>(), sums[count > 1 ? 1 : 0]) : hn::Zero(d);
-  const auto c = count > 2 ? Fold(Tag<float>(), sums[count > 2 ? 2 : 0]) : hn::Zero(d);
-  const auto e = count > 2 ? Fold(Tag<float>(), sums[count > 2 ? 3 : 0]) : hn::Zero(d);
+  const auto fa = Fold(Tag<float>(), a), fb = Fold(Tag<float>(), b), fc = Fold(Tag<float>(), c);
+  const auto fe = Fold(Tag<float>(), e);
   // a0+a2, b0+b2, a1+a3, b1+b3
-  const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
-  const auto ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
-  const auto all = hn::Add(hn::ConcatLowerLower(d, ce, ab), hn::ConcatUpperUpper(d, ce, ab));
-  if constexpr (count == 4) {
-    hn::StoreU(all, d, out);
-  } else if constexpr (count == 2) {
-    hn::StoreU(hn::LowerHalf(all), hn::Half<hn::Full128<float>>(), out);
-  } else {
-    *out = hn::GetLane(all);
-  }
+  const auto ab = hn::Add(hn::InterleaveLower(d, fa, fb), hn::InterleaveUpper(d, fa, fb));
+  const auto ce = hn::Add(hn::InterleaveLower(d, fc, fe), hn::InterleaveUpper(d, fc, fe));
+  hn::StoreU(hn::Add(hn::ConcatLowerLower(d, ce, ab), hn::ConcatUpperUpper(d, ce, ab)), d, out);
+}
+HWY_INLINE void StoreSums(Vec<float> a, Vec<float> b, float* out) {
+  const hn::Full128<float> d;
+  const auto fa = Fold(Tag<float>(), a), fb = Fold(Tag<float>(), b);
+  const auto ab = hn::Add(hn::InterleaveLower(d, fa, fb), hn::InterleaveUpper(d, fa, fb));
+  const auto both = hn::Add(ab, hn::ConcatUpperUpper(d, ab, ab));
+  hn::StoreU(hn::LowerHalf(both), hn::Half<hn::Full128<float>>(), out);
+}
+HWY_INLINE void StoreSums(Vec<float> a, float* out) {
+  const hn::Full128<float> d;
+  const auto fa = Fold(Tag<float>(), a);
+  const auto aa = hn::Add(hn::InterleaveLower(d, fa, fa), hn::InterleaveUpper(d, fa, fa));
+  *out = hn::GetLane(hn::Add(aa, hn::ConcatUpperUpper(d, aa, aa)));
 }
 
-template <int count>
-HWY_INLINE void StoreSums(const Vec<double>* sums, double* out) {
+HWY_INLINE void StoreSums(Vec<double> a, Vec<double> b, double* out) {
   const hn::Full128<double> d;
-  if constexpr (count == 1) {
-    const auto a = Fold(Tag<double>(), sums[0]);
-    *out = hn::GetLane(hn::Add(hn::InterleaveLower(d, a, a), hn::InterleaveUpper(d, a, a)));
-  } else {
-    for (int i = 0; i < count; i += 2) {
-      const auto a = Fold(Tag<double>(), sums[i]), b = Fold(Tag<double>(), sums[i + 1]);
-      hn::StoreU(hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)), d, out + i);
-    }
-  }
+  const auto fa = Fold(Tag<double>(), a), fb = Fold(Tag<double>(), b);
+  hn::StoreU(hn::Add(hn::InterleaveLower(d, fa, fb), hn::InterleaveUpper(d, fa, fb)), d, out);
+}
+HWY_INLINE void StoreSums(Vec<double> a, Vec<double> b, Vec<double> c, Vec<double> e, double* out) {
+  StoreSums(a, b, out);
+  StoreSums(c, e, out + 2);
+}
+HWY_INLINE void StoreSums(Vec<double> a, double* out) {
+  const hn::Full128<double> d;
+  const auto fa = Fold(Tag<double>(), a);
+  *out = hn::GetLane(hn::Add(fa, hn::ConcatUpperUpper(d, fa, fa)));
 }
 #endif
+
+// Row by row, so that each sum has a name of its own: compilers keep those in registers, not arrays.
+template <int rows, int width, class A, class B, class T>
+struct Sums {
+  Sums<rows - 1, width, A, B, T> before;
+  Vec<T> s0, s1, s2, s3;
+
+  HWY_INLINE void Clear() {
+    before.Clear();
+    s0 = s1 = s2 = s3 = hn::Zero(Tag<T>());
+  }
+  HWY_INLINE void Step(const A* const* from, size_t k, const B* panel) {
+    constexpr size_t lanes = HWY_LANES(T);
+    Add(from, k, Load(panel), Load(panel + (width > 1 ? lanes : 0)), Load(panel + (width > 2 ? 2 * lanes : 0)),
+        Load(panel + (width > 2 ? 3 * lanes : 0)));
+  }
+  HWY_INLINE void Add(const A* const* from, size_t k, Vec<T> b0, Vec<T> b1, Vec<T> b2, Vec<T> b3) {
+    before.Add(from, k, b0, b1, b2, b3);
+    const Vec<T> a = Load(from[rows - 1] + k);
+    s0 = hn::MulAdd(a, b0, s0);
+    if constexpr (width > 1) s1 = hn::MulAdd(a, b1, s1);
+    if constexpr (width > 2) s2 = hn::MulAdd(a, b2, s2), s3 = hn::MulAdd(a, b3, s3);
+  }
+  HWY_INLINE void Store(T* out, std::int64_t stride) const {
+    before.Store(out, stride);
+    out += (rows - 1) * stride;
+    if constexpr (width == 1) StoreSums(s0, out);
+    if constexpr (width == 2) StoreSums(s0, s1, out);
+    if constexpr (width == 4) StoreSums(s0, s1, s2, s3, out);
+  }
+};
+template <int width, class A, class B, class T>
+struct Sums<0, width, A, B, T> {
+  HWY_INLINE void Clear() {}
+  HWY_INLINE void Add(const A* const*, size_t, Vec<T>, Vec<T>, Vec<T>, Vec<T>) {}
+  HWY_INLINE void Store(T*, std::int64_t) const {}
+};
 
 // `rows` rows by `width` columns.
 template <int rows, int width, class A, class B, class T>
 HWY_NOINLINE void RegisterTile(const TileWork<A, B, T>& work, int first, const B* HWY_RESTRICT panel,
                                T* HWY_RESTRICT out) {
-  const Tag<T> d;
-  constexpr size_t lanes = HWY_LANES(T);
-  Vec<T> sums[rows][width];
+  Sums<rows, width, A, B, T> sums;
+  sums.Clear();
   const A* from[rows];
-  for (int r = 0; r < rows; ++r) {
-    from[r] = work.rows[first + r];
-    for (int c = 0; c < width; ++c) sums[r][c] = hn::Zero(d);
-  }
-  const auto step = [&](const B* HWY_RESTRICT b, const auto& row) HWY_ATTR {
-    Vec<T> a[rows];
-    for (int r = 0; r < rows; ++r) a[r] = row(r);
-    for (int c = 0; c < width; ++c) {
-      const Vec<T> column = Load(b + static_cast<size_t>(c) * lanes);
-      for (int r = 0; r < rows; ++r) sums[r][c] = hn::MulAdd(a[r], column, sums[r][c]);
-    }
-  };
-  const auto whole = static_cast<size_t>(work.depth) / lanes * lanes;
-  for (size_t k = 0; k < whole; k += lanes, panel += width * lanes) {
-    step(panel, [&](int r) HWY_ATTR { return Load(from[r] + k); });
-  }
+  for (int r = 0; r < rows; ++r) from[r] = work.rows[first + r];
+  constexpr size_t lanes = HWY_LANES(T);
+  const size_t whole = static_cast<size_t>(work.depth) / lanes * lanes;
+  for (size_t k = 0; k < whole; k += lanes, panel += width * lanes) sums.Step(from, k, panel);
   if (whole < static_cast<size_t>(work.depth)) {
-    const A* tails = work.tails + static_cast<size_t>(first) * lanes;
-    step(panel, [&](int r) HWY_ATTR { return Load(tails + static_cast<size_t>(r) * lanes); });
+    for (int r = 0; r < rows; ++r) from[r] = work.tails + static_cast<size_t>(first + r) * lanes;
+    sums.Step(from, 0, panel);
   }
-  for (int r = 0; r < rows; ++r) StoreSums<width>(sums[r], out + r * work.out_stride);
+  sums.Store(out, work.out_stride);
 }
 
 // One column, row after row.
@@ -109,17 +145,17 @@ HWY_NOINLINE void Column(const TileWork<A, B, T>& work, const B* HWY_RESTRICT co
   const auto depth = static_cast<size_t>(work.depth), whole = depth / lanes * lanes;
   for (int r = 0; r < work.row_count; ++r) {
     const A* HWY_RESTRICT row = work.rows[r];
-    Vec<T> sum[1] = {hn::Zero(d)};
+    Vec<T> sum = hn::Zero(d);
     size_t k = 0;
     for (; k + 4 * lanes <= whole; k += 4 * lanes) {
-      sum[0] = hn::MulAdd(Load(row + k), Load(column + k), sum[0]);
-      sum[0] = hn::MulAdd(Load(row + k + lanes), Load(column + k + lanes), sum[0]);
-      sum[0] = hn::MulAdd(Load(row + k + 2 * lanes), Load(column + k + 2 * lanes), sum[0]);
-      sum[0] = hn::MulAdd(Load(row + k + 3 * lanes), Load(column + k + 3 * lanes), sum[0]);
+      sum = hn::MulAdd(Load(row + k), Load(column + k), sum);
+      sum = hn::MulAdd(Load(row + k + lanes), Load(column + k + lanes), sum);
+      sum = hn::MulAdd(Load(row + k + 2 * lanes), Load(column + k + 2 * lanes), sum);
+      sum = hn::MulAdd(Load(row + k + 3 * lanes), Load(column + k + 3 * lanes), sum);
     }
-    for (; k < whole; k += lanes) sum[0] = hn::MulAdd(Load(row + k), Load(column + k), sum[0]);
-    if (whole < depth) sum[0] = hn::MulAdd(Load(work.tails + static_cast<size_t>(r) * lanes), Load(column + k), sum[0]);
-    StoreSums<1>(sum, out + r * work.out_stride);
+    for (; k < whole; k += lanes) sum = hn::MulAdd(Load(row + k), Load(column + k), sum);
+    if (whole < depth) sum = hn::MulAdd(Load(work.tails + static_cast<size_t>(r) * lanes), Load(column + k), sum);
+    StoreSums(sum, out + r * work.out_stride);
   }
 }
 
@@ -158,23 +194,37 @@ class Fetch {
 template <class A, class B, class T>
 void TileOf(const TileWork<A, B, T>& work) {
   constexpr size_t lanes = HWY_LANES(T);
-  const size_t padded = (static_cast<size_t>(work.depth) + lanes - 1) / lanes * lanes;
   if (work.columns == 1) return Column(work, work.packed, work.out);
-  const int strips = (work.row_count + kRows - 1) / kRows;
+  const auto padded = static_cast<int64_t>((static_cast<size_t>(work.depth) + lanes - 1) / lanes * lanes);
   const int panels = work.columns / kPanel + (work.columns % kPanel + 1) / 2;
-  Fetch<A, B, T> fetch(work, strips * panels);
-  for (int column = 0; column < work.columns;) {
+  // A product with few columns is bound by memory, which is read fastest one row after the other.
+  const int most = work.columns < kPanel ? 1 : kRows;
+  Fetch<A, B, T> fetch(work, (work.row_count + most - 1) / most * panels);
+  const auto strip = [&](int row, int rows, int column) HWY_ATTR {
     const int width = panel_width(work.columns - column);
-    const B* panel = work.packed + static_cast<size_t>(column) * padded;
-    for (int row = 0; row < work.row_count;) {
-      const int left = work.row_count - row;
-      // A product with few columns is bound by memory, which is read fastest one row after the other.
-      const int most = work.columns < kPanel ? 1 : kRows;
-      const int rows = left >= 2 * most || left == most ? most : left > most ? (left + 1) / 2 : left;
-      RegisterTiles<kRows>(work, rows, width, row, panel, work.out + row * work.out_stride + column);
-      fetch.Some();
-      row += rows;
+    RegisterTiles<kRows>(work, rows, width, row, work.packed + column * padded,
+                         work.out + row * work.out_stride + column);
+    fetch.Some();
+    return column + width;
+  };
+  const auto height = [&](int row) HWY_ATTR {
+    const int left = work.row_count - row;
+    return left >= 2 * most || left == most ? most : left > most ? (left + 1) / 2 : left;
+  };
+  // What the inner loop goes through should stay in the second cache: the rows, or if they are too long the columns.
+  const bool long_rows = work.row_count * work.depth * static_cast<int64_t>(sizeof(A)) > 256 * 1024;
+  if (long_rows) {
+    for (int row = 0, rows; row < work.row_count; row += rows) {
+      rows = height(row);
+      for (int column = 0; column < work.columns;) column = strip(row, rows, column);
     }
-    column += width;
+  } else {
+    for (int column = 0, next; column < work.columns; column = next) {
+      next = column;
+      for (int row = 0, rows; row < work.row_count; row += rows) {
+        rows = height(row);
+        next = strip(row, rows, column);
+      }
+    }
   }
 }
