@@ -31,6 +31,17 @@ std::string openblas_name(unsigned threads, const std::string& calls) {
          calls + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
 }
 
+void openblas_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a, const float* b,
+                      float* c, unsigned threads) {
+  openblas_set_num_threads(static_cast<int>(threads));
+  const auto m = static_cast<blasint>(rows), n = static_cast<blasint>(columns), k = static_cast<blasint>(depth);
+  if (n == 1) {
+    cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1, a, k, b, 1, 0, c, 1);
+  } else {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, k, 1, a, k, b, n, 0, c, n);
+  }
+}
+
 StoredDictionary::StoredDictionary(const envoi::ExplicitGrid& grid, double rate_hz, int samples) : samples_(samples) {
   const std::vector<double> times = points(grid.time), frequencies = points(grid.frequency_hz),
                             durations = points(grid.ln_duration), rates = points(grid.chirp_rate_hz_per_s);
@@ -90,6 +101,7 @@ std::size_t StoredDictionary::best_of_batch(const std::vector<float>& signals, u
 namespace bench {
 bool has_openblas() { return false; }
 std::string openblas_name(unsigned, const std::string&) { return ""; }
+void openblas_product(std::int64_t, std::int64_t, std::int64_t, const float*, const float*, float*, unsigned) {}
 StoredDictionary::StoredDictionary(const envoi::ExplicitGrid&, double, int) {}
 std::size_t StoredDictionary::best(const std::vector<float>&, unsigned) { return 0; }
 std::size_t StoredDictionary::best_of_batch(const std::vector<float>&, unsigned) { return 0; }

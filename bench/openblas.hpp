@@ -1,6 +1,7 @@
 // The peer: a dictionary of real atoms of phase 0, stored, and searched by OpenBLAS's sgemv and isamax.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace bench {
 bool has_openblas();
 // "openblas 0.3.21 (core) sgemv+isamax, 2 threads"
 std::string openblas_name(unsigned threads, const std::string& calls = "sgemv+isamax");
+
+// c = a b, all row after row.
+void openblas_product(std::int64_t rows, std::int64_t columns, std::int64_t depth, const float* a, const float* b,
+                      float* c, unsigned threads);
 
 class StoredDictionary {
  public:

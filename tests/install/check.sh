@@ -16,6 +16,13 @@ cmake --build "$folder/build" >"$folder/build.log" || { cat "$folder/build.log";
 
 "$folder/build/from_memory"
 
+# An ending of one's own is a project of its own.
+cmake -S "$folder/examples/ending" -B "$folder/ending" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/configure.log" || { cat "$folder/configure.log"; exit 1; }
+cmake --build "$folder/ending" >"$folder/build.log" || { cat "$folder/build.log"; exit 1; }
+"$folder/ending/clipped_layer"
+"$folder/build/search_dictionary"
+
 # One spindle-like burst of 12 Hz at 2 s.
 awk 'BEGIN { print "time,Cz"; for (n = 0; n < 1024; ++n) { t = n / 256; u = t - 2
   printf "%.8f,%.6f\n", t, 40 * exp(-u * u / 0.08) * cos(75.39822 * u) } }' >"$folder/burst.csv"
