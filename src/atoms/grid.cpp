@@ -102,6 +102,30 @@ Limits Grid::limits_around(const Atom& winner) const {
   return result;
 }
 
+// Frequencies on the bins of a Fourier transform of at least `least` points, where that costs few cells more than
+// `f_cells`; if possible on whole or half bins, where -f is a bin for every f and one transform serves +-c.
+static void align_to_bins(const Range& band, double least, Block& block, double& f_cells) {
+  const double width = band.high - band.low, few = 1.15 * f_cells, most = 1.25 * f_cells;
+  int points = next_smooth(static_cast<int>(std::ceil(least)));
+  if (const double bins = cells(width, 1.0 / points); bins <= few) {
+    f_cells = bins;
+    block.frequency_step = 1.0 / points;
+    block.frequency_first = band.low + (width - (f_cells - 1) * block.frequency_step) / 2;
+  }
+  for (; width > 0; points = next_smooth(points + 1)) {
+    const double step = 1.0 / points;
+    // Half a cell may be left at either edge, and none may stick out.
+    const double first = std::ceil(2 * band.low / step - 1e-9) * step / 2;
+    const double count = std::ceil((band.high - first) / step - 0.5 - 1e-9) + 1;
+    if (count > most) return;
+    if (count < 1 || first + (count - 1) * step > band.high + 1e-12) continue;
+    f_cells = count;
+    block.frequency_step = step;
+    block.frequency_first = first;
+    return;
+  }
+}
+
 Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
   Grid grid;
   grid.samples = samples;
@@ -139,12 +163,8 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
       throw Error(ErrorKind::bad_argument,
                   "the grid's promise needs over 1e9 frequencies; narrow the band or shorten the durations");
     block.frequency_step = band / f_cells;
-    if (d / unit.frequency < 1e6) {
-      const double points = next_smooth(static_cast<int>(std::ceil(d / unit.frequency)));
-      const double bins = cells(band, 1 / points);
-      if (bins <= 1.15 * f_cells) f_cells = bins, block.frequency_step = 1 / points;
-    }
     block.frequency_first = ranges.frequency.low + (band - (f_cells - 1) * block.frequency_step) / 2;
+    if (d / unit.frequency < 1e6) align_to_bins(ranges.frequency, d / unit.frequency, block, f_cells);
 
     // Chirp rates: symmetric about 0 where the range is.
     double c_low = ranges.chirp_rate.low, c_high = ranges.chirp_rate.high;
@@ -168,10 +188,15 @@ Grid make_grid(const Ranges& ranges, double max_loss, std::int64_t samples) {
       if (!ranges.chirp_rate_given || !one_chirp || c_low != 0) {
         // Frequencies whose cell touches atoms with their ridge in the band.
         const double reach = std::max(0.0, std::abs(row.chirp_rate) - c_cell / 2) * d_least;
+        const double f_step = std::max(block.frequency_step, 1e-300);
         const double inset = block.frequency_first - ranges.frequency.low;
-        const double first = (reach - inset) / std::max(block.frequency_step, 1e-300) - 0.5;
-        row.f_begin = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(std::min(first, f_cells) - 1e-9)));
-        row.f_end = static_cast<std::int64_t>(f_cells) - row.f_begin;
+        const double inset_above = ranges.frequency.high - block.frequency(static_cast<std::int64_t>(f_cells) - 1);
+        const auto left_out = [&](double from_edge) {
+          const double first = (reach - from_edge) / f_step - 0.5;
+          return std::max<std::int64_t>(0, static_cast<std::int64_t>(std::ceil(std::min(first, f_cells) - 1e-9)));
+        };
+        row.f_begin = left_out(inset);
+        row.f_end -= left_out(inset_above);
         if (row.f_end <= row.f_begin) continue;
       }
       block.rows.push_back(row);

@@ -102,7 +102,12 @@ Family alone(const Grid& grid, std::size_t b, int lanes, bool narrow) {
     Family other = family;
     other.transform = points;
     other.folding = {};
-    other.pairs = pair_rows(block, false);
+    const double bins = 2 * block.frequency_first * points;  // from -f to f, for the first frequency
+    if (std::abs(bins - std::round(bins)) <= 1e-9) {
+      other.mirror = static_cast<int>(std::fmod(-std::round(bins), points));
+      if (other.mirror < 0) other.mirror += points;
+    }
+    other.pairs = pair_rows(block, other.mirror >= 0);
     if (unit_operations(other) * static_cast<double>(other.pairs.size()) <
         unit_operations(family) * static_cast<double>(family.pairs.size())) {
       family = other;
@@ -225,8 +230,8 @@ bool find_basis(const Grid& grid, Family& family) {
 }  // namespace
 
 double unit_operations(const Family& family) {
-  const double parts = family.parts(), rank = family.rank;
-  const double mixing = family.blocks.size() > 1 ? 2 * parts * rank : 0;
+  const double rank = family.rank;
+  const double mixing = family.blocks.size() > 1 ? 8 * rank : 0;
   return rank * sums_operations(family) +
          static_cast<double>(family.blocks.size()) * family.frequencies * (mixing + kEnding * family.signs());
 }

@@ -274,7 +274,8 @@ const T* ScreenTables<T>::transformed(std::size_t f, std::size_t pair, const T* 
   grow(s.points, size);
   grow(s.other, size);
   kernels.wrap(right, left, s.factor.data(), families[f].depth, plan.size, s.points.data());
-  return kernels.transform(s.points.data(), s.other.data(), plan, std::min(families[f].frequencies, plan.size));
+  return kernels.transform(s.points.data(), s.other.data(), plan,
+                           {std::min(families[f].frequencies, plan.size), families[f].mirror});
 }
 
 // Sums of one unit against each basis window.
@@ -286,6 +287,8 @@ UnitSums<T> ScreenTables<T>::unit(std::size_t f, int chunk, std::size_t pair, co
   UnitSums<T> out;
   out.frequencies = family.chunk_size(chunk);
   out.paired = family.transform == 0;
+  out.mirror = family.mirror;
+  out.points = family.transform;
   out.rank = family.rank;
   out.phase_fixed = phase_fixed;
   for (int sign = 0; sign < 2; ++sign) {
@@ -398,16 +401,19 @@ const T* ScreenTables<T>::item_kappa(std::size_t f, std::size_t b, int chunk, st
   const auto n_lanes = static_cast<std::size_t>(lanes());
   const int count = family.chunk_size(chunk);
   const T* norm = tile.inverse_norm.data() + b * n_lanes;
-  grow(s.kappa, static_cast<std::size_t>(family.width) * static_cast<std::size_t>(family.parts()) * n_lanes);
+  grow(s.kappa, static_cast<std::size_t>(family.width) * 4 * n_lanes);
   if (family.transform > 0) {
     const T* points = transformed(f, pair, s.kappa_tile.even.data(), s.kappa_tile.odd.data(), true, s);
     const int period = half_transform[f].size;  // bins 2 k of a transform twice as long
+    T* at = s.kappa.data();
     for (int i = 0; i < count; ++i) {
-      const T* from = points + static_cast<std::size_t>(i % period) * 2 * n_lanes;
-      T* at = s.kappa.data() + static_cast<std::size_t>(i) * 2 * n_lanes;
-      for (std::size_t lane = 0; lane < n_lanes; ++lane) {
-        at[lane] = from[lane] * norm[lane];
-        at[n_lanes + lane] = -from[n_lanes + lane] * norm[lane];
+      for (int sign = 0; sign < family.signs(); ++sign, at += 2 * n_lanes) {
+        const int bin = sign == 0 ? i % period : ((family.mirror - i) % period + period) % period;
+        const T* from = points + static_cast<std::size_t>(bin) * 2 * n_lanes;
+        for (std::size_t lane = 0; lane < n_lanes; ++lane) {
+          at[lane] = from[lane] * norm[lane];
+          at[n_lanes + lane] = (sign == 0 ? -from[n_lanes + lane] : from[n_lanes + lane]) * norm[lane];
+        }
       }
     }
     return s.kappa.data();

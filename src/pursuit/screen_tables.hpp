@@ -32,6 +32,7 @@ struct Family {
   int depth = 0;           // 1 + samples on one side of the centre
   Folding folding;
   int transform = 0;  // points of a Fourier transform over the frequencies; 0: a product with their cosines
+  int mirror = -1;    // the bin of minus the first frequency, from where the row of -c is read; -1: it is none
   int tiles = 0, chunks = 0;
   int width = kChunk;         // frequencies of a chunk
   int frequencies = 0;        // of all chunks
@@ -51,8 +52,7 @@ struct Family {
            pair;
   }
   int chunk_size(int chunk) const { return std::min(width, frequencies - chunk * width); }
-  int parts() const { return transform > 0 ? 2 : 4; }  // numbers a frequency and lane: sums, and kappa
-  int signs() const { return transform > 0 ? 1 : 2; }
+  int signs() const { return transform > 0 && mirror < 0 ? 1 : 2; }
   int rows() const { return folding.rows(depth); }
   // At twice the frequencies.
   Folding kappa_folding() const {

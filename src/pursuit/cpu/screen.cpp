@@ -182,17 +182,29 @@ HWY_INLINE hn::Vec<Tag<T>> Bound(const BlockScores<T>& block, bool phase_fixed, 
   return hn::IfThenElse(parallel, one_value, both_value);
 }
 
+// The same from the bins of a transform.
+template <class T>
+HWY_INLINE Sums<T> BinSums(const UnitSums<T>& unit, int f, int sign) {
+  const Tag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const int mirrored = unit.mirror - f;
+  const int bin = sign == 0 ? f : mirrored < 0 ? mirrored + unit.points : mirrored;
+  const T* z = unit.sums + static_cast<size_t>(bin) * 2 * lanes;
+  const auto im = hn::LoadU(d, z + lanes);
+  return {hn::LoadU(d, z), sign == 0 ? hn::Neg(im) : im};
+}
+
 // Sums of frequency f for `blocks` blocks, from those of the basis windows.
-template <int blocks, int parts, class T>
+template <int blocks, class T>
 HWY_INLINE void Mix(const UnitSums<T>& unit, const BlockScores<T>* block, int f, hn::Vec<Tag<T>> (&sums)[blocks][4]) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const T* from = unit.sums + static_cast<size_t>(f) * parts * lanes;
+  const T* from = unit.sums + static_cast<size_t>(f) * 4 * lanes;
   for (int b = 0; b < blocks; ++b) {
     for (int p = 0; p < 4; ++p) sums[b][p] = hn::Zero(d);
   }
   for (int j = 0; j < unit.rank; ++j, from += unit.stride) {
-    for (int p = 0; p < parts; ++p) {
+    for (int p = 0; p < 4; ++p) {
       const auto v = hn::LoadU(d, from + static_cast<size_t>(p) * lanes);
       for (int b = 0; b < blocks; ++b) {
         const auto mix = hn::Set(d, block[b].mix[j]);
@@ -206,19 +218,18 @@ template <int blocks, bool paired, class T>
 HWY_INLINE void LargestOf(const UnitSums<T>& unit, const BlockScores<T>* block, T* largest) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  constexpr int signs = paired ? 2 : 1;
+  const int signs = unit.signs();
   using V = hn::Vec<Tag<T>>;
   V bounded[blocks], exact[blocks];
   for (int b = 0; b < blocks; ++b) bounded[b] = exact[b] = hn::Zero(d);
-  const int first = paired ? HWY_MIN(unit.begin[0], unit.begin[1]) : unit.begin[0];
-  const int last = paired ? HWY_MAX(unit.end[0], unit.end[1]) : unit.end[0];
+  const int first = HWY_MIN(unit.begin[0], unit.begin[1]), last = HWY_MAX(unit.end[0], unit.end[1]);
   for (int f = first; f < last; ++f) {
     V sums[blocks][4];
-    Mix<blocks, paired ? 4 : 2>(unit, block, f, sums);
+    if (paired) Mix<blocks>(unit, block, f, sums);
     for (int sign = 0; sign < signs; ++sign) {
       if (f < unit.begin[sign] || f >= unit.end[sign]) continue;
       for (int b = 0; b < blocks; ++b) {
-        const Sums<T> z = paired ? PairedSums<T>(sums[b], sign) : Sums<T>{sums[b][0], hn::Neg(sums[b][1])};
+        const Sums<T> z = paired ? PairedSums<T>(sums[b], sign) : BinSums(unit, f, sign);
         const KappaRow<T>& kappa = block[b].kappa;
         const std::int32_t at = kappa.at[f * signs + sign];
         if (at < 0) {
@@ -269,18 +280,14 @@ HWY_NOINLINE void Bounds(const UnitSums<T>& unit, const BlockScores<T>& block, T
   const size_t lanes = hn::Lanes(d);
   const auto inverse_norm = hn::LoadU(d, block.inverse_norm);
   const auto there = hn::Gt(inverse_norm, hn::Zero(d));
-  const int signs = unit.paired ? 2 : 1;
+  const int signs = unit.signs();
   for (int f = 0; f < unit.frequencies; ++f) {
-    hn::Vec<Tag<T>> sums[1][4];
-    if (unit.paired) {
-      Mix<1, 4>(unit, &block, f, sums);
-    } else {
-      Mix<1, 2>(unit, &block, f, sums);
-    }
+    hn::Vec<Tag<T>> sums[1][4] = {{hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)}};
+    if (unit.paired) Mix<1>(unit, &block, f, sums);
     for (int sign = 0; sign < 2; ++sign) {
       auto value = hn::Zero(d);
       if (f >= unit.begin[sign] && f < unit.end[sign]) {
-        const Sums<T> z = unit.paired ? PairedSums<T>(sums[0], sign) : Sums<T>{sums[0][0], hn::Neg(sums[0][1])};
+        const Sums<T> z = unit.paired ? PairedSums<T>(sums[0], sign) : BinSums(unit, f, sign);
         const T* kappa = block.kappa.exact + static_cast<size_t>(f * signs + sign) * 2 * lanes;
         value = hn::IfThenElseZero(there, hn::Mul(inverse_norm, Bound(block, unit.phase_fixed, kappa, z)));
       }

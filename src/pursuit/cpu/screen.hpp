@@ -39,14 +39,17 @@ struct KappaRow {
 // Sums of a unit against the family's basis windows.
 template <class T>
 struct UnitSums {
-  bool paired = true;       // +c and -c from four sums; else +c alone, from a transform
-  const T* sums = nullptr;  // [basis][frequency][4][lane]: e cos, e sin, o cos, o sin; unpaired [2]: re, im
+  bool paired = true;  // +c and -c from four sums; else +c, from the bins of a transform
+  int mirror = -1;     // then -c at frequency f is the conjugate of bin (mirror - f) mod points; or -1: is not there
+  int points = 0;
+  const T* sums = nullptr;  // [basis][frequency][4][lane]: e cos, e sin, o cos, o sin; unpaired [bin][2]: re, im
   std::size_t stride = 0;   // from one basis window to the next
   int rank = 1;             // basis windows
   bool phase_fixed = false;
   int frequencies = 0;
   int begin[2] = {0, 0};  // frequencies of the chunk that +c and -c have
   int end[2] = {0, 0};
+  int signs() const { return paired || mirror >= 0 ? 2 : 1; }
 };
 
 // One block of the unit. Arrays of lanes unless said otherwise.
@@ -68,6 +71,12 @@ struct TransformPlan {
   std::vector<T> root;  // exp(-2 pi i k / size): re, im
 };
 
+// Bins 0 .. count - 1 of a transform, and where `mirror` is not -1 those of (mirror - these) as well, modulo its
+// points.
+struct Bins {
+  int count = 0, mirror = -1;
+};
+
 template <class T>
 struct ScreenKernels {
   int lanes = 0;
@@ -81,8 +90,8 @@ struct ScreenKernels {
   // data[point][re, im][lane]: the window's two sides, [k][lane], times factors [k][re, im, re, im of the left side],
   // at k and -k modulo the size.
   void (*wrap)(const T* right, const T* left, const T* factor, int depth, int size, T* data);
-  // Fourier transforms of every lane, their first `wanted` bins; returns the one of the two arrays that holds them.
-  T* (*transform)(T* data, T* other, const TransformPlan<T>& plan, int wanted);
+  // Fourier transforms of every lane, of the bins that are wanted; returns the one of the two arrays that holds them.
+  T* (*transform)(T* data, T* other, const TransformPlan<T>& plan, Bins wanted);
   // largest[block] = an upper bound of the energies of the unit's atoms in that block.
   void (*largest)(const UnitSums<T>& unit, const BlockScores<T>* blocks, int count, T* largest);
   // Upper bounds of the energies of one block: bounds[frequency][+c, -c][lane] (0 where absent).

@@ -2,14 +2,24 @@
 // Included inside HWY_NAMESPACE, once an instruction set; so without a guard.
 
 // One pass: n = radix * m points spaced by s. Values are [point][re, im][lane]. Of the results only those that end up
-// in the first `wanted` bins are made.
+// in bins that are wanted are made.
 template <int radix, class T>
 HWY_INLINE void TransformPass(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int m, int s, const T* HWY_RESTRICT root,
-                              int wanted) {
+                              Bins wanted) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   const size_t lanes = hn::Lanes(d);
   const size_t point = 2 * lanes;
+  // Result q + s j of this pass goes into the bins that equal it modulo s radix.
+  const int modulus = s * radix;
+  const int mirrored =
+      wanted.mirror < 0 ? -1 : (wanted.mirror - wanted.count + 1 + 2 * modulus * wanted.count) % modulus;
+  const auto needed = [&](int result) {
+    if (result < wanted.count) return true;
+    if (mirrored < 0) return false;
+    const int after = result - mirrored;
+    return (after < 0 ? after + modulus : after) < wanted.count;
+  };
   for (int i = 0; i < m; ++i) {
     V wr[radix], wi[radix];
     for (int j = 1; j < radix; ++j) {
@@ -17,7 +27,10 @@ HWY_INLINE void TransformPass(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int m,
       wr[j] = hn::Set(d, root[2 * at]);
       wi[j] = hn::Set(d, root[2 * at + 1]);
     }
-    for (int q = 0; q < HWY_MIN(s, wanted); ++q) {
+    for (int q = 0; q < s; ++q) {
+      bool any = false;
+      for (int j = 0; j < radix; ++j) any |= needed(q + s * j);
+      if (!any) continue;
       V ar[radix], ai[radix], br[radix], bi[radix];
       for (int r = 0; r < radix; ++r) {
         const T* in = x + (static_cast<size_t>(q) + static_cast<size_t>(s) * static_cast<size_t>(i + m * r)) * point;
@@ -62,7 +75,8 @@ HWY_INLINE void TransformPass(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int m,
         br[2] = hn::Add(fr, hi), bi[2] = hn::Sub(fi, hr);  // f - i h
         br[3] = hn::Sub(fr, hi), bi[3] = hn::Add(fi, hr);
       }
-      for (int j = 0; j < radix && q + s * j < wanted; ++j) {
+      for (int j = 0; j < radix; ++j) {
+        if (!needed(q + s * j)) continue;
         T* out = y + (static_cast<size_t>(q) + static_cast<size_t>(s) * static_cast<size_t>(radix * i + j)) * point;
         if (j == 0 || i == 0) {  // no turn
           hn::StoreU(br[j], d, out);
@@ -78,7 +92,7 @@ HWY_INLINE void TransformPass(const T* HWY_RESTRICT x, T* HWY_RESTRICT y, int m,
 
 // Transforms a (size points of all lanes), using b; returns whichever of the two holds the result.
 template <class T>
-HWY_NOINLINE T* Transform(T* a, T* b, const TransformPlan<T>& plan, int wanted) {
+HWY_NOINLINE T* Transform(T* a, T* b, const TransformPlan<T>& plan, Bins wanted) {
   int n = plan.size, s = 1;
   for (const int radix : plan.radices) {
     const int m = n / radix;
