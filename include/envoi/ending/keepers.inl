@@ -25,17 +25,24 @@ struct MatrixKeeper {
   const Port* port = nullptr;
   std::int64_t row = 0, column = 0;
   int columns = 0;
-  bool direct = false;
+  bool same_type = false, direct = false;
   ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     port = &state.port;
     row = tile.row, column = tile.column / 2 * per_pair, columns = per_pair == 2 ? tile.columns : tile.evens();
-    direct = port->dtype == dtype_of<T> && port->column_stride == 1 && columns % (per_pair * V::lanes()) == 0;
+    same_type = port->dtype == dtype_of<T>;
+    direct = same_type && port->column_stride == 1 && columns % (per_pair * V::lanes()) == 0;
   }
   inline void begin_row(int r) {
     if (direct) to = static_cast<T*>(const_cast<void*>(port->data)) + (row + r) * port->row_stride + column;
   }
   inline void end_row(int r) {
-    if (!direct) spill_stage(*port, row + r, column, columns, stage);
+    if (direct) return;
+    if (same_type) {
+      T* out = static_cast<T*>(const_cast<void*>(port->data)) + (row + r) * port->row_stride;
+      for (int i = 0; i < columns; ++i) out[(column + i) * port->column_stride] = stage[i];
+    } else {
+      spill_stage(*port, row + r, column, columns, stage);
+    }
   }
   inline void end() {}
 };
@@ -242,6 +249,11 @@ struct BestKeeper {
     if (!along_m) threshold = V(thresholds[row]);
   }
   ENVOI_FN void put(int j, const Pair<V>& x) {
+    if (evens + odds == 1) {  // one column: a search for one signal
+      const T key = magnitude ? std::abs(x.even.first()) : x.even.first();
+      if (!(key <= thresholds[along_m ? column : row])) insert(j, x.even, x.odd);
+      return;
+    }
     V even = magnitude ? abs(x.even) : x.even, odd = magnitude ? abs(x.odd) : x.odd;
     if (j + V::lanes() > odds) {
       const V none = V(-std::numeric_limits<T>::infinity());
