@@ -7,6 +7,7 @@
 
 #include "gemm/cpu/kernels.hpp"
 #include "gemm/gemm.hpp"
+#include "pursuit/cpu/dense_column.hpp"
 
 namespace envoi::pursuit {
 namespace {
@@ -72,6 +73,11 @@ ScreenSignals::ScreenSignals(const std::vector<const ScaledSignal*>& signals) {
     error_.push_back(1.000001 *
                      ((gamma + kUnit) * signal->norm + std::sqrt(lost) + static_cast<double>(samples_) * 0x1p-50));
   }
+  if (signals.size() == 1) {
+    column_ = values;
+    column_.resize((samples_ + lanes - 1) / lanes * lanes);
+    return;
+  }
   const auto samples = static_cast<std::int64_t>(samples_), columns = static_cast<std::int64_t>(signals.size());
   packed_.emplace(gemm::Matrix(values.data(), samples, columns, 1, samples), 1);
 }
@@ -79,6 +85,10 @@ ScreenSignals::ScreenSignals(const std::vector<const ScaledSignal*>& signals) {
 template <class T>
 void ScreenSignals::maxima_of(const T* rows, std::size_t stride, std::size_t count, std::size_t block_rows,
                               float* maxima, core::ThreadPool& pool) const {
+  if (!column_.empty()) {
+    column_kernel<T>().maxima(rows, stride, count, samples_, column_.data(), block_rows, maxima);
+    return;
+  }
   if (!packed_) return;
   const auto samples = static_cast<std::int64_t>(samples_), columns = static_cast<std::int64_t>(size());
   // The engine's blocks are ours, but for long rows.

@@ -40,6 +40,7 @@ class ScreenSignals {
   std::size_t samples_ = 0;
   std::vector<double> error_;
   std::optional<gemm::Packed> packed_;
+  std::vector<float> column_;  // of a single signal, filled up with zeros
 };
 
 // How a block was screened: its rows times 2^-exponent, or divided by their norms.

@@ -123,7 +123,25 @@ HWY_NOINLINE void Wrap(const T* HWY_RESTRICT right, const T* HWY_RESTRICT left, 
                        int size, T* HWY_RESTRICT data) {
   const Tag<T> d;
   const size_t lanes = hn::Lanes(d);
-  const size_t total = static_cast<size_t>(size) * 2 * lanes;
+  const size_t point = 2 * lanes;
+  if (2 * depth - 1 <= size) {  // each point has one sample or none
+    for (int k = 0; k < depth; ++k) {
+      const T* w = factor + static_cast<size_t>(k) * 4;
+      const auto x = hn::LoadU(d, right + static_cast<size_t>(k) * lanes);
+      T* out = data + static_cast<size_t>(k) * point;
+      hn::StoreU(hn::Mul(x, hn::Set(d, w[0])), d, out);
+      hn::StoreU(hn::Mul(x, hn::Set(d, w[1])), d, out + lanes);
+      if (k == 0) continue;
+      const auto y = hn::LoadU(d, left + static_cast<size_t>(k) * lanes);
+      out = data + static_cast<size_t>(size - k) * point;
+      hn::StoreU(hn::Mul(y, hn::Set(d, w[2])), d, out);
+      hn::StoreU(hn::Mul(y, hn::Set(d, w[3])), d, out + lanes);
+    }
+    const size_t end = static_cast<size_t>(size - depth + 1) * point;
+    for (size_t i = static_cast<size_t>(depth) * point; i < end; i += lanes) hn::StoreU(hn::Zero(d), d, data + i);
+    return;
+  }
+  const size_t total = static_cast<size_t>(size) * point;
   for (size_t i = 0; i < total; i += lanes) hn::StoreU(hn::Zero(d), d, data + i);
   for (int k = 0; k < depth; ++k) {
     for (int side = 0; side < (k == 0 ? 1 : 2); ++side) {
