@@ -15,6 +15,7 @@
 #include "effort.hpp"
 #include "envoi/error.hpp"
 #include "envoi/search.hpp"
+#include "pursuit/dense_screen.hpp"
 
 namespace envoi {
 namespace {
@@ -219,8 +220,34 @@ TEST(DenseSearch, batches_order_and_threads_change_no_bit) {
           EXPECT_TRUE(same(three.signals[i].best, all.signals[from + i].best));
           const SearchResult one = search(dictionary, part.subspan(i * c.samples, c.samples), options);
           EXPECT_TRUE(same(one.signals[0].best, all.signals[from + i].best));
+          EXPECT_EQ(one.signals[0].certificate.survivors, all.signals[from + i].certificate.survivors);
         }
       }
+    }
+  }
+}
+
+TEST(DenseSearch, one_signal_is_screened_to_the_bits_of_many) {
+  core::ThreadPool pool(1);
+  for (const std::size_t samples : {1, 2, 3, 7, 16, 31, 48, 129}) {
+    for (const std::size_t atoms : {1, 63, 64, 200, 449}) {
+      const Case c = plain_case(samples + atoms, atoms, samples, 1);
+      const std::vector<float> narrow(c.rows.begin(), c.rows.end());
+      const std::vector<gemm::bfloat16> half(narrow.begin(), narrow.end());
+      const pursuit::ScaledSignal signal = pursuit::scale_signal(c.signals);
+      const pursuit::ScreenSignals one({&signal}), two({&signal, &signal});
+      const std::size_t blocks = (atoms + 63) / 64;
+      std::vector<float> alone(blocks), both(2 * blocks);
+      const auto compare = [&](const auto& rows) {
+        one.block_maxima(rows.data(), samples, atoms, 64, alone.data(), pool);
+        two.block_maxima(rows.data(), samples, atoms, 64, both.data(), pool);
+        for (std::size_t b = 0; b < blocks; ++b) {
+          EXPECT_EQ(alone[b], both[2 * b]) << atoms << " x " << samples;
+          EXPECT_EQ(alone[b], both[2 * b + 1]);
+        }
+      };
+      compare(narrow);
+      compare(half);
     }
   }
 }
