@@ -197,20 +197,13 @@ void ScreenTables<T>::panel(std::size_t f, std::size_t pair, const T* even, cons
   const int n_lanes = lanes(), depth = family.depth;
   grow(s.panel, 4 * static_cast<std::size_t>(depth) * static_cast<std::size_t>(n_lanes));
   if (family.symmetric) {
-    const T* cosine = chirp_cosine[f].data() + pair * static_cast<std::size_t>(depth);
-    const T* sine = chirp_sine[f].data() + pair * static_cast<std::size_t>(depth);
-    if (for_kappa) {  // at twice the angle
-      grow(s.chirp_cosine, static_cast<std::size_t>(depth));
-      grow(s.chirp_sine, static_cast<std::size_t>(depth));
-      for (std::size_t k = 0; k < static_cast<std::size_t>(depth); ++k) {
-        const T sign = static_cast<T>(family.kappa_folding().sign(static_cast<int>(k)));
-        s.chirp_cosine[k] = sign * (1 - 2 * sine[k] * sine[k]);
-        s.chirp_sine[k] = sign * (2 * cosine[k] * sine[k]);
-      }
-      kernels.panel(even, odd, s.chirp_cosine.data(), s.chirp_sine.data(), depth, family.kappa_folding(),
+    const std::size_t at = pair * static_cast<std::size_t>(depth);
+    if (for_kappa) {
+      kernels.panel(even, odd, kappa_cosine[f].data() + at, kappa_sine[f].data() + at, depth, family.kappa_folding(),
                     s.panel.data());
     } else {
-      kernels.panel(even, odd, cosine, sine, depth, family.folding, s.panel.data());
+      kernels.panel(even, odd, chirp_cosine[f].data() + at, chirp_sine[f].data() + at, depth, family.folding,
+                    s.panel.data());
     }
     return;
   }

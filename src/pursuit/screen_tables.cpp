@@ -106,7 +106,8 @@ template <class T>
 ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool) : grid(g), phase_fixed(fixed) {
   families = plan_families(grid, lanes(), sizeof(T) == 4);
   const std::size_t count = families.size();
-  for (auto* tables : {&basis, &mix, &chirp_cosine, &chirp_sine, &twist}) tables->resize(count);
+  for (auto* tables : {&basis, &mix, &chirp_cosine, &chirp_sine, &kappa_cosine, &kappa_sine, &twist})
+    tables->resize(count);
   envelope.resize(grid.blocks.size());
   frequencies.resize(count);
   doubled.resize(count);
@@ -167,6 +168,10 @@ ScreenTables<T>::ScreenTables(const Grid& g, bool fixed, core::ThreadPool& pool)
         const double sign = family.folding.sign(static_cast<int>(k));
         chirp_cosine[f].push_back(static_cast<T>(sign * std::cos(phase)));
         chirp_sine[f].push_back(static_cast<T>(sign * std::sin(phase)));
+        if (family.transform > 0) continue;
+        const double kappa_sign = family.kappa_folding().sign(static_cast<int>(k));
+        kappa_cosine[f].push_back(static_cast<T>(kappa_sign * std::cos(2 * phase)));
+        kappa_sine[f].push_back(static_cast<T>(kappa_sign * std::sin(2 * phase)));
       }
     }
   });

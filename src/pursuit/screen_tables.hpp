@@ -120,7 +120,7 @@ template <class T>
 struct Scratch {
   Tile<T> tile, kappa_tile;
   FrequencyTable<T> frequencies, doubled;
-  std::vector<T> raw_even, raw_odd, panel, sums, kappa, chirp_cosine, chirp_sine, bounds, factor, points, other, window;
+  std::vector<T> raw_even, raw_odd, panel, sums, kappa, bounds, factor, points, other, window;
   std::vector<KappaTile<T>> weighted_kappa;  // [block], of the tile
   std::vector<BlockScores<T>> blocks;
   std::vector<T> largest;
@@ -136,6 +136,7 @@ struct ScreenTables {
   std::vector<std::vector<double>> envelope;             // [block][k]: exp(-k^2 / 2D^2), symmetric families
   std::vector<std::vector<T>> basis, mix;                // [family], as in Family
   std::vector<std::vector<T>> chirp_cosine, chirp_sine;  // [family][pair][k], symmetric families
+  std::vector<std::vector<T>> kappa_cosine, kappa_sine;  // the same at twice the angle, where sums are products
   // [family][chunk], where kept; families with the same axis share one.
   std::vector<std::vector<std::shared_ptr<FrequencyTable<T>>>> frequencies, doubled;
   std::vector<std::vector<KappaTile<T>>> kappa;           // [block][slot], where kept
