@@ -163,6 +163,45 @@ Rows search_grid() {
   return rows;
 }
 
+// What every processor together gains over one, beside what the probe of multiply-adds gains in the same run.
+Row gain_of_threads(const std::string& bench, const std::string& name, const std::function<void(int, unsigned)>& run) {
+  const unsigned all = processors();
+  const Paired times = interleave(
+      kPairs, [&](int i) { run(i, all); }, [&](int i) { run(i, 1); });
+  const double probe = peak_gflops(all) / peak_gflops(1);
+  return Row(bench, name)
+      .with("envoi_ms", times.ours_ms)
+      .with("peer", "itself, 1 thread")
+      .with("peer_ms", times.peer_ms)
+      .with("ratio", times.ratio)
+      .with("ratio_quartile", times.ratio_lower_quartile)
+      .with("probe_gain", probe)
+      .with("share_of_probe_gain", times.ratio / probe);
+}
+
+Rows search_threads() {
+  if (processors() < 2) return {};
+  const Inputs inputs = draw_inputs(kPairs);
+  const envoi::PursuitOptions mixture = mixture_options(envoi::Method::mp);
+  Search alone(grid_of(mixture), 1), together(grid_of(mixture), processors());
+  std::vector<double> windows;  // sixteen
+  for (int i = 0; i < 16; ++i) {
+    const std::vector<double>& x = inputs.wide[static_cast<std::size_t>(i) % inputs.wide.size()];
+    windows.insert(windows.end(), x.begin(), x.end());
+  }
+  return {gain_of_threads("search/threads", "603520x512 n=1, one search",
+                          [&](int i, unsigned threads) {
+                            (threads == 1 ? alone : together)(inputs.wide[static_cast<std::size_t>(i)]);
+                          }),
+          gain_of_threads("search/threads", "603520x512 n=16, transforms of order 10", [&](int, unsigned threads) {
+            envoi::PursuitOptions options = mixture;
+            options.whole = false;
+            options.window_s = kSamples / kRate;
+            options.threads = threads;
+            envoi::decompose(as_channel(windows), options);
+          })};
+}
+
 Rows transform_order10() { return ask_beside_peer("transform/order10"); }
 
 Rows memory_order10() { return ask_child("memory/order10", {"OPENBLAS_NUM_THREADS=1"}); }
@@ -172,6 +211,7 @@ Rows memory_order10() { return ask_child("memory/order10", {"OPENBLAS_NUM_THREAD
 std::vector<Question> speed_questions() {
   return {
       {"search/grid", "one search of a grid for one signal; ratio: peer's time over ours, pair by pair", search_grid},
+      {"search/threads", "all threads against one; the probe's gain is that of bare multiply-adds", search_threads},
       {"transform/order10", "one signal to ten refined atoms, beside the ten searches alone", transform_order10},
       {"memory/order10", "peak memory of a process that does the same", memory_order10}};
 }
