@@ -108,11 +108,11 @@ void run_tiles(const Vectors& a, const Columns& b, const EndingCall<T>& call, co
         work.columns = static_cast<int>(std::min<std::int64_t>(kTileColumns, columns - tile * kTileColumns));
         work.packed = packed.tile<B>(tile * kTileColumns);
         work.depth = a.depth();
-        work.out = space.sums.data(), work.out_stride = kTileColumns;
+        work.out = space.sums.data(), work.out_stride = (work.columns + 3) / 4 * 4;  // few columns: few cache lines
         main_loop.tile(work);
 
         FinishedTile<T> finished;
-        finished.values = space.sums.data(), finished.stride = kTileColumns;
+        finished.values = space.sums.data(), finished.stride = work.out_stride;
         finished.row = block.row, finished.column = tile * kTileColumns;
         finished.row_block = at, finished.column_block = tile;
         finished.rows = block.rows, finished.columns = work.columns;
