@@ -90,6 +90,16 @@ Rows dense_beside_peer() {
             .with("share_of_peak", 2 * numbers * static_cast<double>(count) / (times.ours_ms * 1e6) / peak)
             .with("peak_gflops", peak)
             .with("most_survivors", static_cast<double>(survivors));
+        if (count > 1 && threads > 1) {
+          // What more threads gain, over what they gain the probe of multiply-adds.
+          const double peak_of_one = peak_gflops(1);
+          envoi::SearchOptions one = options;
+          one.threads = 1;
+          const Paired gains = interleave(kPairs, ours, [&](int i) {
+            envoi::search(dictionary, std::span<const double>(batches.wide[static_cast<std::size_t>(i)]), one);
+          });
+          row.with("gain", gains.ratio).with("gain_over_probe", gains.ratio / (peak / peak_of_one));
+        }
         if (count == 1) {
           // Bytes of what is streamed over our time, beside a plain read of as many.
           const double bytes = numbers * (bf16 ? 2 : 4);
