@@ -167,7 +167,7 @@ class Search(InFolder):
         self.check_refused(envoi("search", d, s, "-o", self.folder / "x.csv"), 2, ".tsv")
 
     def test_larger_than_memory(self):
-        """2 GB of rows, nearly all of them holes in the file, where the process may have a tenth of that."""
+        """2 GB of rows, nearly all of them holes in the file, where the process may have a fifth of that."""
         samples, atoms = 512, 200_000 if sanitized() else 1_000_000
         path = self.folder / "large.npy"
         header = numpy.lib.format.header_data_from_array_1_0(numpy.empty((1, samples), "f4"))
@@ -181,7 +181,7 @@ class Search(InFolder):
                 file.seek(start + row * samples * 4)
                 file.write(kept[row].tobytes())
         signals = self.save("s.npy", kept[123_456] + 0.1 * random.normal(size=(2, samples)))
-        room = 200 << 20
+        room = 400 << 20
         done = subprocess.run(
             [ENVOI, "search", path, signals, "-k", "2", "--json", "--threads", "2"],
             capture_output=True,
