@@ -115,6 +115,12 @@ struct Tile {
   atoms::Atom atom[kMostLanes];         // centres
 };
 
+// Scratch is never made smaller: growing again would fill it with zeros.
+template <class T>
+void grow(std::vector<T>& scratch, std::size_t size) {
+  if (scratch.size() < size) scratch.resize(size);
+}
+
 // Scratch of one worker.
 template <class T>
 struct Scratch {
@@ -126,6 +132,7 @@ struct Scratch {
   std::vector<T> largest;
 };
 
+// For T = float and double; the members are in screen_tables.cpp, screen_items.cpp and screen_kappa.cpp.
 template <class T>
 struct ScreenTables {
   const atoms::Grid& grid;
@@ -198,8 +205,5 @@ struct ScreenTables {
   void make_transforms(std::size_t f);
   void make_kappa_tables(core::ThreadPool& pool);
 };
-
-extern template struct ScreenTables<float>;
-extern template struct ScreenTables<double>;
 
 }  // namespace envoi::pursuit
