@@ -1,4 +1,6 @@
 // The main loop with bf16 on either side or both, summed in fp32.
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gemm/cpu/bf16.cpp"
 #include "hwy/foreach_target.h"

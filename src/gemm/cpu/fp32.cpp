@@ -1,4 +1,6 @@
 // The main loop in fp32.
+#include <type_traits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "gemm/cpu/fp32.cpp"
 #include "hwy/foreach_target.h"
