@@ -127,21 +127,29 @@ struct ReduceRow {
 template <class V, class How>
 struct ReduceColumns {
   using T = typename V::Number;
+  V first_even, first_odd;  // of the first vector; the others in memory
   T even[kStage], odd[kStage];
   T* partials = nullptr;
   int evens = 0, odds = 0;
-  ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
+  inline void begin(const FinishedTile<T>& tile, const PortState& state) {
     partials = static_cast<T*>(state.partials) + tile.row_block * state.partial_stride + tile.column;
     evens = tile.evens(), odds = tile.odds();
-    for (int i = 0; i < kStage; ++i) even[i] = odd[i] = How::template start<T>();
+    const V start = V(How::template start<T>());
+    first_even = first_odd = start;
+    for (int i = V::lanes(); i < evens; i += V::lanes()) start.store(even + i), start.store(odd + i);
   }
   inline void begin_row(int) {}
   ENVOI_FN void put(int j, const Pair<V>& x) {
+    if (j == 0) {
+      first_even = How::join(first_even, How::take(x.even)), first_odd = How::join(first_odd, How::take(x.odd));
+      return;
+    }
     How::join(V::load(even + j), How::take(x.even)).store(even + j);
     How::join(V::load(odd + j), How::take(x.odd)).store(odd + j);
   }
   inline void end_row(int) {}
-  ENVOI_SELDOM void end() {
+  inline void end() {
+    first_even.store(even), first_odd.store(odd);
     for (int i = 0; i < evens; ++i) partials[2 * i] = even[i];
     for (int i = 0; i < odds; ++i) partials[2 * i + 1] = odd[i];
   }
