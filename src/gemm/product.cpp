@@ -58,10 +58,9 @@ void bring(const Vectors& a, const RowBlock& block, int lanes, Workspace<A, T>& 
     for (int r = 0; r < block.rows; ++r) space.rows[r] = space.copied.data() + r * depth;
   }
   if (const std::int64_t left = depth % lanes) {
-    space.tails.resize(static_cast<std::size_t>(kTileRows * lanes));
+    space.tails.resize(static_cast<std::size_t>(kTileRows * lanes));  // zeros, which stay beyond `left`
     for (int r = 0; r < block.rows; ++r) {
       A* tail = space.tails.data() + r * lanes;
-      std::fill(tail + left, tail + lanes, A{});
       std::memcpy(tail, space.rows[r] + depth - left, static_cast<std::size_t>(left) * sizeof(A));
     }
   }

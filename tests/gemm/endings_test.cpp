@@ -363,6 +363,45 @@ TEST(gemm_endings, nan_and_infinity_do_what_each_ending_says) {
   }
 }
 
+struct Maxima {
+  template <class V>
+  struct In {};
+  template <class V>
+  struct Out {
+    MaxN<V> rows;
+    MaxAbsM<V> columns;
+    LseN<V> lse;
+  };
+  template <class V>
+  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V>) const {
+    return {acc, acc, acc};
+  }
+};
+
+TEST(gemm_endings, nan_in_any_tile_stays_to_the_end) {
+  for (const std::int64_t place : {0, 63, 64, 100, 127, 128, 199}) {
+    std::vector<float> ones(200, 1.0f), spoilt = ones, rows(200), columns(200), lse(200);
+    spoilt[static_cast<std::size_t>(place)] = std::numeric_limits<float>::quiet_NaN();
+    const auto run = [&](const std::vector<float>& a, const std::vector<float>& b) {
+      run_ending(Matrix(a.data(), 200, 1), Matrix(b.data(), 1, 200), Maxima{}, {},
+                 {.rows = MutableMatrix(rows.data(), 200, 1),
+                  .columns = MutableMatrix(columns.data(), 1, 200),
+                  .lse = MutableMatrix(lse.data(), 200, 1)});
+    };
+    run(ones, spoilt);
+    for (std::size_t i = 0; i < 200; ++i) {
+      ASSERT_TRUE(std::isnan(rows[i]) && std::isnan(lse[i])) << place;
+      ASSERT_EQ(std::isnan(columns[i]), static_cast<std::int64_t>(i) == place);
+    }
+    run(spoilt, ones);
+    for (std::size_t i = 0; i < 200; ++i) {
+      ASSERT_TRUE(std::isnan(columns[i])) << place;
+      ASSERT_EQ(std::isnan(rows[i]), static_cast<std::int64_t>(i) == place);
+      ASSERT_EQ(std::isnan(lse[i]), static_cast<std::int64_t>(i) == place);
+    }
+  }
+}
+
 TEST(gemm_endings, exponentials_hold_over_the_whole_range) {
   // silu(x) * 1 for x from where exp(-x) overflows to where it vanishes.
   std::vector<float> x;
