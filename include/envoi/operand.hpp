@@ -74,7 +74,7 @@ class ENVOI_API Packed {
 class ENVOI_API Columns {
  public:
   Columns(const Packed& b) : parts_{b} {}
-  Columns(const Operand& b) : Columns(Packed(b)) {}  // packed for this product alone
+  Columns(const Operand& b) : Columns(Packed(b)) {}  // packed for this product alone, by the default threads
   Columns(const Matrix& b) : Columns(Operand(b)) {}
   // Group g is the next group_rows[g] rows of A, which may be 0, times parts[g]. All parts have the same shape and
   // type.
