@@ -55,6 +55,7 @@ std::string one(const Plan& plan, double rate_hz) {
     text += row("", quantity(scale.duration_s, "s", 3) + "  " + std::to_string(scale.atoms) + " atoms");
   text += row("atoms in the grid", std::to_string(plan.grid.atoms_per_segment));
   text += row("one search", results::rounded(plan.operations_per_search / 1e9, 3) + " G operations");
+  for (const std::string& line : plan.search) text += row("", line);
   text += row("memory", bytes_text(plan.memory_bytes));
   text += row("expected time", quantity(plan.expected_seconds, "s", 2) + " if every window takes all its atoms");
   return text;

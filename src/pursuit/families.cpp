@@ -15,7 +15,8 @@ namespace {
 // What the combination of basis windows may leave of a window of norm 1. It widens the bound of the screen: more would
 // leave more atoms to score in fp64, less needs more basis windows.
 constexpr double kRest = 2.5e-3;
-constexpr std::size_t kMostBlocks = 128;  // of a family
+constexpr double kMostBasisWork = 4e8;  // multiply-adds to find a family's basis windows
+constexpr std::size_t kMostBlocks = 128;
 
 std::vector<Pair> pair_rows(const Block& block, bool symmetric) {
   std::vector<Pair> pairs;
@@ -239,12 +240,12 @@ double unit_operations(const Family& family) {
 std::vector<Family> plan_families(const Grid& grid, int lanes, bool narrow) {
   std::vector<Family> out;
   const std::size_t blocks = grid.blocks.size();
-  std::vector<bool> done(blocks);
-  for (std::size_t b = 0; b < blocks; ++b) {
-    if (done[b]) continue;
+  for (std::size_t b = 0; b < blocks;) {
     std::vector<Family> members{alone(grid, b, lanes, narrow)};
     for (std::size_t other = b + 1; other < blocks && narrow && members.front().symmetric; ++other) {
-      if (done[other] || members.size() == kMostBlocks || !same_axes(grid.blocks[b], grid.blocks[other])) continue;
+      if (!same_axes(grid.blocks[b], grid.blocks[other])) break;
+      const double count = static_cast<double>(members.size()) + 1;
+      if (members.size() == kMostBlocks || count * count * members.back().depth > kMostBasisWork) break;
       members.push_back(alone(grid, other, lanes, narrow));
     }
     Family joined = members.front();
@@ -260,7 +261,7 @@ std::vector<Family> plan_families(const Grid& grid, int lanes, bool narrow) {
       joined.depth = std::max(joined.depth, member.depth);
       apart += unit_operations(member) * static_cast<double>(member.pairs.size());
     }
-    for (const std::size_t member : joined.blocks) done[member] = true;
+    b += members.size();
     if (members.size() > 2 && find_basis(grid, joined) &&
         unit_operations(joined) * static_cast<double>(joined.pairs.size()) < apart) {
       out.push_back(std::move(joined));

@@ -48,7 +48,19 @@ class SearchState {
   std::unique_ptr<Impl> impl_;
 };
 
+// How the blocks of a grid that are searched together are searched: what the cost model chose.
+struct SearchWay {
+  std::size_t durations = 0;
+  double shortest = 0, longest = 0;  // samples
+  int basis_windows = 0;
+  int transform = 0;        // points; 0: a product with cosines and sines
+  bool both_signs = false;  // one transform serves +c and -c
+  int rows = 0, depth = 0;  // samples on one side of the centre that the product has left, of how many
+  double operations = 0;
+};
+
 struct SearchCost {
+  std::vector<SearchWay> ways;
   double operations = 0;  // of one search
   double table_bytes = 0;
   double scratch_bytes = 0;  // a thread

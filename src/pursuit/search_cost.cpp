@@ -1,6 +1,7 @@
 // What a search costs, and how fast this processor's inner loop is: for plans, before any table is made.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "pursuit/screen_tables.hpp"
 #include "pursuit/search.hpp"
@@ -34,7 +35,18 @@ SearchCost search_cost(const Grid& grid, Precision precision) {
     const double pairs = static_cast<double>(family.pairs.size()), depth = family.depth;
     const double atoms = pairs * family.frequencies * family.signs() * static_cast<double>(family.blocks.size());
     const double unit = unit_operations(family) / (family.transform > 0 ? 2 : 1);
-    cost.operations += static_cast<double>(family.tiles) * lanes * pairs * unit;
+    SearchWay way;
+    way.durations = family.blocks.size();
+    way.shortest = std::exp(grid.blocks[family.blocks.front()].ln_duration);
+    way.longest = std::exp(grid.blocks[family.blocks.back()].ln_duration);
+    way.basis_windows = family.rank;
+    way.transform = family.transform;
+    way.both_signs = family.mirror >= 0;
+    way.rows = family.rows();
+    way.depth = family.depth;
+    way.operations = static_cast<double>(family.tiles) * lanes * pairs * unit;
+    cost.operations += way.operations;
+    cost.ways.push_back(way);
     if (family.transform == 0)
       frequency_bytes += 2 * width * (family.rows() + family.kappa_rows()) * family.chunks * kChunk;
     kappa_bytes += family.tiles * atoms * (4 + width * (1 + 0.6 * lanes));

@@ -68,6 +68,7 @@ class Analyze(InFolder):
         self.assertEqual(self.names(), ["in.txt"])
         act = envoi("analyze", self.input, "--rate", 256, "--window", 2, "--grid", "act", "--plan")
         self.assertIn("1942580", act.stdout.decode())
+        self.assertIn("23 durations from", act.stdout.decode())  # and how they are searched
 
     def test_act_grid_has_its_phase_fixed(self):
         grid = ["--grid", "act", "--window", 2, "-n", 1, "--json"]
