@@ -19,7 +19,7 @@ namespace {
 std::string name_from_system() {
 #if defined(__x86_64__) || defined(__i386__)
   std::array<unsigned, 12> words{};
-  if (__get_cpuid_max(0x80000000u, nullptr) < 0x80000004u) return "";
+  if (static_cast<unsigned>(__get_cpuid_max(0x80000000u, nullptr)) < 0x80000004u) return "";
   for (unsigned i = 0; i < 3; ++i) {
     unsigned* w = words.data() + 4 * i;
     __get_cpuid(0x80000002u + i, w, w + 1, w + 2, w + 3);
