@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "atoms/grid.hpp"
+#include "core/aligned.hpp"
 #include "core/thread_pool.hpp"
 #include "pursuit/cpu/screen.hpp"
 
 namespace envoi::pursuit {
+
+using core::AlignedVector;
 
 inline constexpr double kFrequencyBudget = 24e6;  // bytes of tables kept; past it they are made again a task
 inline constexpr double kKappaBudget = 64e6;
@@ -73,7 +76,7 @@ double unit_operations(const Family& family);
 // cos and sin (2 pi factor f k) for a whole chunk, plain (for the signal) or doubled (for kappa).
 template <class T>
 struct FrequencyTable {
-  std::vector<T> cosine, sine;
+  AlignedVector<T> cosine, sine;
   void make(const atoms::Block& block, int chunk, int count, int rows, double factor);
 };
 
@@ -86,7 +89,8 @@ struct KappaTile {
   };
   std::vector<Row> rows;  // [chunk][pair]
   std::vector<std::int32_t> at;
-  std::vector<T> weight, exact;
+  std::vector<T> weight;
+  AlignedVector<T> exact;
   KappaRow<T> row(std::size_t i, int lanes) const {
     const Row& r = rows[i];
     return {at.data() + r.first, weight.data() + r.first, exact.data() + r.exact * 2 * static_cast<std::size_t>(lanes),
@@ -107,17 +111,17 @@ template <class T>
 struct Tile {
   std::size_t family = 0;
   int index = -1;
-  std::vector<T> even, odd;             // [basis][k][lane]; for a transform the right and left sides
-  std::vector<double> wave;             // centres off whole samples: [k][lane] windowed samples on either side
-  std::vector<T> magnitude;             // [basis][lane]
-  std::vector<T> inverse_norm, error2;  // [block][lane]
-  std::vector<double> largest_error;    // [block]: of sqrt(energy), at most
-  atoms::Atom atom[kMostLanes];         // centres
+  AlignedVector<T> even, odd;             // [basis][k][lane]; for a transform the right and left sides
+  std::vector<double> wave;               // centres off whole samples: [k][lane] windowed samples on either side
+  AlignedVector<T> magnitude;             // [basis][lane]
+  AlignedVector<T> inverse_norm, error2;  // [block][lane]
+  std::vector<double> largest_error;      // [block]: of sqrt(energy), at most
+  atoms::Atom atom[kMostLanes];           // centres
 };
 
 // Scratch is never made smaller: growing again would fill it with zeros.
 template <class T>
-void grow(std::vector<T>& scratch, std::size_t size) {
+void grow(AlignedVector<T>& scratch, std::size_t size) {
   if (scratch.size() < size) scratch.resize(size);
 }
 
@@ -126,7 +130,7 @@ template <class T>
 struct Scratch {
   Tile<T> tile, kappa_tile;
   FrequencyTable<T> frequencies, doubled;
-  std::vector<T> raw_even, raw_odd, panel, sums, kappa, bounds, factor, points, other, window;
+  AlignedVector<T> raw_even, raw_odd, panel, sums, kappa, bounds, factor, points, other, window;
   std::vector<KappaTile<T>> weighted_kappa;  // [block], of the tile
   std::vector<BlockScores<T>> blocks;
   std::vector<T> largest;
