@@ -32,6 +32,7 @@ using pursuit::Window;
 // White noise alone gives an alarm at a rate between p/5 and p when these shares of a 10% grid's atoms count as
 // independent trials; measured by `quality/noise` of the benchmarks.
 constexpr double kIndependentShare = 0.2, kIndependentShareOfGabor = 0.5;
+constexpr std::size_t kGainWithin = 4;    // what many workers gain within one window
 constexpr int kRivals = 8;                // other starts refined beside the winner
 constexpr double kRefitAlarm = 0.01;      // alarm rate that a joint refit must beat to move an atom, squared
 constexpr double kLeastResidual = 1e-32;  // of the segment's energy: where rounding ends a pursuit
@@ -429,11 +430,13 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
       results[i].segment.channel = c;
       report(channels[c], window);
     };
-    if (results.size() >= 2 * static_cast<std::size_t>(pool.size())) {
-      pool.run(results.size(), [&](std::size_t i, unsigned worker) { one(i, worker, nullptr); });
-    } else {
-      for (std::size_t i = 0; i < results.size(); ++i) one(i, 0, &pool);
-    }
+    // A worker each takes a window; the few that are left over are taken one by one, by all workers, where that is
+    // sooner.
+    const std::size_t workers = pool.size(), left_over = results.size() % workers;
+    const bool together = left_over < std::min<std::size_t>(workers, kGainWithin);
+    const std::size_t apart = together ? results.size() - left_over : results.size();
+    pool.run(apart, [&](std::size_t i, unsigned worker) { one(i, worker, nullptr); });
+    for (std::size_t i = apart; i < results.size(); ++i) one(i, 0, &pool);
     const Grid& grid = prepared.at(resolved[begin].windows.front().size).grid;
     if (begin == 0) {
       out.rate_hz = channels[0].rate_hz;
