@@ -159,7 +159,9 @@ void add_analyze(CLI::App& app, Run& run) {
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  c->add_flag("--json", arguments->json, "JSON on standard output, and nothing else there")->group(g);
+  c->add_flag("--json", arguments->json, "JSON on standard output, and nothing else there")
+      ->group(g)
+      ->excludes("--plan");
   c->footer(
       "Examples:\n"
       "  envoi analyze night.edf --channels 'C3,C4' --band 0.5:40 --window 4 -o night.json\n"

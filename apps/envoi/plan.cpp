@@ -51,11 +51,18 @@ std::string one(const Plan& plan, double rate_hz) {
   if (o.stop.noise_p) stop("noise at " + results::rounded(*o.stop.noise_p, 2));
   text += row("stops at", stops) + row("method", std::string(results::name_of(results::kMethods, o.method)));
   text += row("scales", std::to_string(plan.grid.scales.size()));
-  for (const GridScale& scale : plan.grid.scales)
-    text += row("", quantity(scale.duration_s, "s", 3) + "  " + std::to_string(scale.atoms) + " atoms");
+  std::size_t next = 0;
+  for (const Plan::Search& search : plan.search) {
+    const bool alone = search.scales == 1;
+    for (const std::size_t end = next + search.scales; next < end; ++next) {
+      const GridScale& scale = plan.grid.scales[next];
+      text += row("", quantity(scale.duration_s, "s", 3) + "  " + std::to_string(scale.atoms) + " atoms" +
+                          (alone ? "  by " + search.way : ""));
+    }
+    if (!alone) text += row("", "all " + std::to_string(search.scales) + " by " + search.way);
+  }
   text += row("atoms in the grid", std::to_string(plan.grid.atoms_per_segment));
   text += row("one search", results::rounded(plan.operations_per_search / 1e9, 3) + " G operations");
-  for (const std::string& line : plan.search) text += row("", line);
   text += row("memory", bytes_text(plan.memory_bytes));
   text += row("expected time", quantity(plan.expected_seconds, "s", 2) + " if every window takes all its atoms");
   return text;

@@ -27,9 +27,14 @@ struct Plan {
   std::uint64_t samples_per_segment = 0;
   std::uint64_t segments = 0;
   double operations_per_search = 0;  // floating-point operations
-  std::vector<std::string> search;   // how each duration, or several together, are searched: a line each
-  double memory_bytes = 0;           // for tables and scratch, the recording not counted
-  double expected_seconds = 0;       // the whole run, on this machine, if every segment takes all its atoms
+  // How the scales are searched, in their order: so many together, and in what way.
+  struct Search {
+    std::uint64_t scales = 0;
+    std::string way;
+  };
+  std::vector<Search> search;
+  double memory_bytes = 0;      // for tables and scratch, the recording not counted
+  double expected_seconds = 0;  // the whole run, on this machine, if every segment takes all its atoms
 };
 
 // Throws Error (bad_argument) as decompose would, except for the limit of 1e10 atoms.

@@ -66,6 +66,7 @@ Choice choose() {
   Choice choice;
   const std::vector<Kind>& all = kinds();
   const char* wanted = std::getenv("ENVOI_ISA");
+  if (wanted && lower(wanted) == "avx512") wanted = "avx3";  // Highway's name of it
   if (wanted && *wanted) {
     std::string known;
     for (const Kind& kind : all) {

@@ -469,22 +469,19 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
   return out;
 }
 
-std::string describe(const pursuit::SearchWay& way, double rate) {
+std::string describe(const pursuit::SearchWay& way) {
   std::ostringstream text;
   text.precision(3);
-  text << way.shortest / rate;
-  if (way.durations > 1)
-    text << " to " << way.longest / rate << " s: " << way.durations << " durations from " << way.basis_windows
-         << " basis windows, ";
-  else
-    text << " s: ";
   if (way.transform > 0) {
-    text << "Fourier transforms of " << way.transform << " points" << (way.both_signs ? ", one for +c and -c" : "");
+    text << "Fourier transforms of " << way.transform << " points";
+    if (way.both_signs) text << ", one for each pair of chirp rates +c, -c";
   } else {
     text << "products with cosines";
+    if (way.durations > 1)
+      text << " of " << way.basis_windows << " basis windows for " << way.durations << " durations";
     if (way.rows < way.depth) text << ", " << way.depth << " samples a side folded to " << way.rows;
   }
-  text << ", " << way.operations * 1e-9 << " G operations";
+  text << "; " << way.operations * 1e-9 << " G operations";
   return text.str();
 }
 
@@ -513,7 +510,7 @@ Plan plan(const Channel& channel, const PursuitOptions& options) {
   out.samples_per_segment = static_cast<std::uint64_t>(resolved.window);
   out.segments = resolved.windows.size();
   out.operations_per_search = cost.operations;
-  for (const pursuit::SearchWay& way : cost.ways) out.search.push_back(describe(way, channel.rate_hz));
+  for (const pursuit::SearchWay& way : cost.ways) out.search.push_back({way.durations, describe(way)});
   out.memory_bytes = cost.table_bytes + threads * cost.scratch_bytes;
   const double searches = static_cast<double>(out.segments) * static_cast<double>(*resolved.options.stop.atoms) + 1;
   // A search reaches about 0.4 of the rate; refinement and what follows take about a millisecond.

@@ -51,7 +51,6 @@ class SearchState {
 // How the blocks of a grid that are searched together are searched: what the cost model chose.
 struct SearchWay {
   std::size_t durations = 0;
-  double shortest = 0, longest = 0;  // samples
   int basis_windows = 0;
   int transform = 0;        // points; 0: a product with cosines and sines
   bool both_signs = false;  // one transform serves +c and -c

@@ -37,8 +37,6 @@ SearchCost search_cost(const Grid& grid, Precision precision) {
     const double unit = unit_operations(family) / (family.transform > 0 ? 2 : 1);
     SearchWay way;
     way.durations = family.blocks.size();
-    way.shortest = std::exp(grid.blocks[family.blocks.front()].ln_duration);
-    way.longest = std::exp(grid.blocks[family.blocks.back()].ln_duration);
     way.basis_windows = family.rank;
     way.transform = family.transform;
     way.both_signs = family.mirror >= 0;

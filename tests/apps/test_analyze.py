@@ -66,9 +66,10 @@ class Analyze(InFolder):
         for word in ("scales", "atoms in the grid", "operations", "memory", "expected time"):
             self.assertIn(word, done.stdout.decode())
         self.assertEqual(self.names(), ["in.txt"])
+        self.assertEqual(envoi(*self.options, "--plan", "--json").returncode, 2)  # a plan is for people
         act = envoi("analyze", self.input, "--rate", 256, "--window", 2, "--grid", "act", "--plan")
         self.assertIn("1942580", act.stdout.decode())
-        self.assertIn("23 durations from", act.stdout.decode())  # and how they are searched
+        self.assertIn("basis windows for 23 durations", act.stdout.decode())  # and how they are searched
 
     def test_act_grid_has_its_phase_fixed(self):
         grid = ["--grid", "act", "--window", 2, "-n", 1, "--json"]
