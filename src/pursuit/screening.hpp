@@ -16,7 +16,8 @@
 
 namespace envoi::pursuit {
 
-inline constexpr int kBin = 32;  // samples whose change is counted together
+inline constexpr int kBin = 32;        // samples whose change is counted together
+inline constexpr double kHuge = 1e37;  // a bound that says nothing, but that fp32 can hold
 
 template <class T>
 struct StateOf {
@@ -257,7 +258,7 @@ void Screen<T>::allow_for(std::span<const double> change, double factor) {
           }
           T& bound = bounds(at)[b];
           const double root = std::sqrt(std::max(0.0, static_cast<double>(bound))) + grows * factor;
-          if (grows > 0) bound = static_cast<T>(std::min(root * root * (1 + 1e-6), 1e37));
+          if (grows > 0) bound = static_cast<T>(std::min(root * root * (1 + 1e-6), kHuge));
         }
       }
     }

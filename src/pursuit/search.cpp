@@ -17,6 +17,7 @@ using atoms::Samples;
 namespace {
 
 constexpr double kTie = 1e-12;
+
 }  // namespace
 
 struct SearchState::Impl {
@@ -103,7 +104,7 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const Samples& samples, 
   state.units = units;
   if (kept.bound.size() == tables.items && state.residual.size() == static_cast<std::size_t>(samples.size)) {
     const double ratio = screen.scale() / kept.scale;
-    for (T& bound : kept.bound) bound = static_cast<T>(static_cast<double>(bound) * ratio * ratio);
+    for (T& bound : kept.bound) bound = static_cast<T>(std::min(static_cast<double>(bound) * ratio * ratio, kHuge));
     for (std::size_t n = 0; n < state.residual.size(); ++n) state.residual[n] -= samples.value[n];
     screen.allow_for(state.residual, state.change_factor);
     for (std::size_t number = 0; number < units; ++number)
