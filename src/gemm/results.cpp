@@ -227,8 +227,7 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
     constexpr std::size_t kBeyond = kTileColumns + 2 * 64;  // what a vector reads past the last column
     memory.best.resize(workers);
     for (Best& best : memory.best) {
-      auto& thresholds = memory.thresholds.emplace_back(count + kBeyond, std::numeric_limits<T>::infinity());
-      std::fill(thresholds.begin(), thresholds.begin() + slots, std::numeric_limits<T>::quiet_NaN());
+      auto& thresholds = memory.thresholds.emplace_back(count + kBeyond, std::numeric_limits<T>::max());
       best.k = k, best.magnitude = about.magnitude;
       best.threshold = thresholds.data();
       best.values = memory.values.emplace_back(count * static_cast<std::size_t>(k)).data();
@@ -370,7 +369,8 @@ void Results<T>::finish() {
           write(state.port, b, n, static_cast<const T*>(state.partials)[b * state.partial_stride + n]);
         }
       }
-    } else if (state.partials) {
+    } else if (state.kind != PortKind::store && state.kind != PortKind::store_half &&
+               state.kind != PortKind::select_n) {
       finish_reduction(state);
     }
   }

@@ -55,7 +55,8 @@ struct StoreHalfKeeper : MatrixKeeper<V, 1> {
   ENVOI_FN void put(int j, const V& x) { x.store(this->to + j); }
 };
 
-// Reductions: a start that changes nothing, and how two are joined. NaN stays.
+// Reductions: how two are joined, and what stands in lanes beyond the last column, `first` being a lane that is not.
+// NaN stays. No infinity is written here: a compiler that is told that there are none may do anything with one.
 struct Sum {
   template <class V>
   ENVOI_FN static V join(V a, V b) {
@@ -65,10 +66,11 @@ struct Sum {
   ENVOI_FN static V take(V x) {
     return x;
   }
-  template <class T>
-  ENVOI_FN static T start() {
-    return 0;
+  template <class V>
+  ENVOI_FN static V beyond(V) {
+    return V(0);
   }
+  static constexpr bool from_zero = true;
 };
 struct Largest {
   template <class V>
@@ -79,20 +81,22 @@ struct Largest {
   ENVOI_FN static V take(V x) {
     return x;
   }
-  template <class T>
-  ENVOI_FN static T start() {
-    return -std::numeric_limits<T>::infinity();
+  template <class V>
+  ENVOI_FN static V beyond(V first) {
+    return V(first.first());
   }
+  static constexpr bool from_zero = false;
 };
 struct LargestMagnitude : Largest {
   template <class V>
   ENVOI_FN static V take(V x) {
     return abs(x);
   }
-  template <class T>
-  ENVOI_FN static T start() {
-    return 0;
+  template <class V>
+  ENVOI_FN static V beyond(V) {
+    return V(0);
   }
+  static constexpr bool from_zero = true;
 };
 
 // One result a row: lane by lane, then the lanes by halves.
@@ -106,11 +110,16 @@ struct ReduceRow {
     partials = static_cast<T*>(state.partials) + tile.column_block * state.partial_stride + tile.row;
     evens = tile.evens(), odds = tile.odds();
   }
-  inline void begin_row(int) { even = odd = V(How::template start<T>()); }
+  inline void begin_row(int) { even = odd = V(0); }
   ENVOI_FN void put(int j, const Pair<V>& x) {
-    const V none = V(How::template start<T>());
-    even = How::join(even, first_lanes(evens - j, How::take(x.even), none));
-    odd = How::join(odd, first_lanes(odds - j, How::take(x.odd), none));
+    const V beyond = How::beyond(x.even);
+    const V next_even = first_lanes(evens - j, How::take(x.even), beyond);
+    const V next_odd = first_lanes(odds - j, How::take(x.odd), beyond);
+    if (!How::from_zero && j == 0) {
+      even = next_even, odd = next_odd;
+    } else {
+      even = How::join(even, next_even), odd = How::join(odd, next_odd);
+    }
   }
   ENVOI_SELDOM void end_row(int r) {
     T lanes[64];
@@ -134,7 +143,8 @@ struct ReduceColumns {
   inline void begin(const FinishedTile<T>& tile, const PortState& state) {
     partials = static_cast<T*>(state.partials) + tile.row_block * state.partial_stride + tile.column;
     evens = tile.evens(), odds = tile.odds();
-    const V start = V(How::template start<T>());
+    static_assert(How::from_zero);
+    const V start = V(0);
     first_even = first_odd = start;
     for (int i = V::lanes(); i < evens; i += V::lanes()) start.store(even + i), start.store(odd + i);
   }
@@ -168,12 +178,12 @@ struct LseKeeper {
   }
   inline void begin_row(int) {}
   ENVOI_FN void put(int j, const Pair<V>& x) {
-    const V none = V(-std::numeric_limits<T>::infinity());
-    first_lanes(evens - j, x.even, none).store(even + j);
-    first_lanes(odds - j, x.odd, none).store(odd + j);
+    const V beyond = V(x.even.first());  // counts for the largest, not for the sum
+    first_lanes(evens - j, x.even, beyond).store(even + j);
+    first_lanes(odds - j, x.odd, beyond).store(odd + j);
   }
   ENVOI_SELDOM void end_row(int r) {
-    V largest = V(-std::numeric_limits<T>::infinity());
+    V largest = V(even[0]);
     for (int j = 0; j < evens; j += V::lanes()) largest = max(largest, max(V::load(even + j), V::load(odd + j)));
     T lanes[64];
     largest.store(lanes);
@@ -181,9 +191,10 @@ struct LseKeeper {
     for (int i = 1; i < V::lanes(); ++i) top = max(V(top), V(lanes[i])).first();
     V sum = V(0);
     const V shift = V(top);
-    if (std::abs(top) < std::numeric_limits<T>::infinity()) {
+    if (std::abs(top) <= std::numeric_limits<T>::max()) {
       for (int j = 0; j < evens; j += V::lanes()) {
-        sum = sum + (exp(V::load(even + j) - shift) + exp(V::load(odd + j) - shift));
+        sum = sum + (first_lanes(evens - j, exp(V::load(even + j) - shift), V(0)) +
+                     first_lanes(odds - j, exp(V::load(odd + j) - shift), V(0)));
       }
     }
     sum.store(lanes);
@@ -216,8 +227,9 @@ struct SelectKeeper {
   inline void end() {}
 };
 
-// The best k. A vector none of whose keys is above its threshold is left at once; a worker meets its candidates in
-// ascending order, so an equal key never replaces one. NaN is above every threshold, and is noted.
+// The best k. While a slot has fewer (it is open) every candidate is inserted; then a vector none of whose keys is
+// above its threshold is left at once. A worker meets its candidates in ascending order, so an equal key never replaces
+// one. NaN is above every threshold, and is noted.
 template <class T>
 ENVOI_SELDOM void insert_best(Best& best, std::int64_t slot, T value, std::int64_t index) {
   const auto key = [&](double v) { return best.magnitude && v < 0 ? -v : v; };
@@ -247,6 +259,7 @@ struct BestKeeper {
   V threshold;
   std::int64_t first_row = 0, row = 0, column = 0;
   int evens = 0, odds = 0;
+  bool open = true;
   ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     best = &state.best[tile.worker];
     thresholds = static_cast<const T*>(best->threshold);
@@ -255,21 +268,26 @@ struct BestKeeper {
   inline void begin_row(int r) {
     row = first_row + r;
     if (!along_m) threshold = V(thresholds[row]);
+    if (!along_m || open) open = best->count[along_m ? column : row] < best->k;  // the columns of a tile fill together
   }
   ENVOI_FN void put(int j, const Pair<V>& x) {
     if (evens + odds == 1) {  // one column: a search for one signal
       const T key = magnitude ? std::abs(x.even.first()) : x.even.first();
-      if (!(key <= thresholds[along_m ? column : row])) insert(j, x.even, x.odd);
+      if (open || !(key <= thresholds[along_m ? column : row])) insert(j, x.even, x.odd);
       return;
     }
     V even = magnitude ? abs(x.even) : x.even, odd = magnitude ? abs(x.odd) : x.odd;
     if (j + V::lanes() > odds) {
-      const V none = V(-std::numeric_limits<T>::infinity());
+      const V none = V(std::numeric_limits<T>::lowest());
       even = first_lanes(evens - j, even, none), odd = first_lanes(odds - j, odd, none);
     }
-    V even_threshold = threshold, odd_threshold = threshold;
-    if (along_m) V::load_pairs(thresholds + column + 2 * j, even_threshold, odd_threshold);
-    if (!(all_at_most(even, even_threshold) && all_at_most(odd, odd_threshold))) insert(j, x.even, x.odd);
+    V even_threshold, odd_threshold;
+    if constexpr (along_m) {
+      V::load_pairs(thresholds + column + 2 * j, even_threshold, odd_threshold);
+    } else {
+      even_threshold = odd_threshold = threshold;
+    }
+    if (open || !(all_at_most(even, even_threshold) && all_at_most(odd, odd_threshold))) insert(j, x.even, x.odd);
   }
   inline void end_row(int) {}
   inline void end() {}
@@ -287,7 +305,7 @@ struct BestKeeper {
         insert_best(*best, along_m ? at : row, values[i], along_m ? row : at);
       }
     }
-    if (!along_m) threshold = V(thresholds[row]);
+    if (!along_m) threshold = V(thresholds[row]), open = best->count[row] < best->k;
   }
 };
 
@@ -299,22 +317,27 @@ struct BestHalfKeeper {
   V threshold;
   std::int64_t first_row = 0, row = 0, column = 0;
   int pairs = 0;
+  bool open = true;
   ENVOI_SELDOM void begin(const FinishedTile<T>& tile, const PortState& state) {
     best = &state.best[tile.worker];
     first_row = tile.row, column = tile.column / 2, pairs = tile.evens();
   }
   inline void begin_row(int r) {
     row = first_row + r;
-    threshold = V(static_cast<const T*>(best->threshold)[row]);
+    look();
   }
   ENVOI_FN void put(int j, const V& x) {
-    const V key = first_lanes(pairs - j, x, V(-std::numeric_limits<T>::infinity()));
-    if (!all_at_most(key, threshold)) insert(j, x);
+    const V key = first_lanes(pairs - j, x, V(std::numeric_limits<T>::lowest()));
+    if (open || !all_at_most(key, threshold)) insert(j, x);
   }
   inline void end_row(int) {}
   inline void end() {}
 
  private:
+  inline void look() {
+    threshold = V(static_cast<const T*>(best->threshold)[row]);
+    open = best->count[row] < best->k;
+  }
   ENVOI_SELDOM void insert(int j, const V& x) {
     T values[64];
     x.store(values);
@@ -325,6 +348,6 @@ struct BestHalfKeeper {
         insert_best(*best, row, values[i], column + j + i);
       }
     }
-    threshold = V(static_cast<const T*>(best->threshold)[row]);
+    look();
   }
 };

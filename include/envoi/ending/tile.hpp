@@ -94,7 +94,7 @@ struct SelectPort : Port {
 struct Best {
   std::int64_t k = 1;
   bool magnitude = false;         // keys are magnitudes of values
-  void* threshold = nullptr;      // [slot], of the accumulators' type: the k-th best key; NaN until there are k
+  void* threshold = nullptr;      // [slot], of the accumulators' type: the k-th best key, once there are k
   double* values = nullptr;       // [slot][k], best first
   std::int64_t* index = nullptr;  // [slot][k]
   std::int64_t* count = nullptr;  // [slot]
