@@ -14,9 +14,6 @@ struct ClippedLayer {
   template <class V>
   ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
     const Pair<V> x = acc + in.bias;
-    const V zero = V(0), limit = in.limit;
-    const Pair<V> clipped = {min(max(x.even, zero), limit), min(max(x.odd, zero), limit)};
-    const Pair<V> above = {max(x.even - limit, zero), max(x.odd - limit, zero)};
-    return {clipped, above, x};
+    return {.layer = min(max(x, V(0)), in.limit), .excess = max(x - in.limit, V(0)), .largest = x};
   }
 };

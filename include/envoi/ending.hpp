@@ -7,13 +7,15 @@
 //   template <class V> ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const;
 // of at most 6 fields each, all of them ports (ending/ports.inl), and called as
 //   run_ending(a, b, MyEnding{}, {.scale = ..}, {.product = ..});
-// V is some lanes of float, or of double where A and B are fp64: use + - * /, fma, abs, sqrt, exp, max, min,
-// where_greater, sigmoid, silu and gelu, and V(number) for a constant.
+// V is some lanes of float, or of double where A and B are fp64: use + - * / and their assignments, fma, abs, sqrt,
+// exp, log, tanh, max, min, where_greater, sigmoid, silu and gelu, on V and on Pair<V> alike, and V(number) for a
+// constant.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "envoi/ending/tile.hpp"
@@ -78,6 +80,15 @@ struct Lanes {
     for (int i = 0; i < kLanes; ++i) r.v[i] = a.v[i] / b.v[i];
     return r;
   }
+  ENVOI_FN friend Lanes operator-(const Lanes& a) {
+    Lanes r;
+    for (int i = 0; i < kLanes; ++i) r.v[i] = -a.v[i];
+    return r;
+  }
+  ENVOI_FN Lanes& operator+=(const Lanes& b) { return *this = *this + b; }
+  ENVOI_FN Lanes& operator-=(const Lanes& b) { return *this = *this - b; }
+  ENVOI_FN Lanes& operator*=(const Lanes& b) { return *this = *this * b; }
+  ENVOI_FN Lanes& operator/=(const Lanes& b) { return *this = *this / b; }
   ENVOI_FN friend Lanes fma(const Lanes& a, const Lanes& b, const Lanes& c) { return a * b + c; }
   ENVOI_FN friend Lanes abs(const Lanes& a) {
     Lanes r;
@@ -92,6 +103,16 @@ struct Lanes {
   ENVOI_FN friend Lanes exp(const Lanes& a) {
     Lanes r;
     for (int i = 0; i < kLanes; ++i) r.v[i] = std::exp(a.v[i]);
+    return r;
+  }
+  ENVOI_FN friend Lanes log(const Lanes& a) {
+    Lanes r;
+    for (int i = 0; i < kLanes; ++i) r.v[i] = std::log(a.v[i]);
+    return r;
+  }
+  ENVOI_FN friend Lanes tanh(const Lanes& a) {
+    Lanes r;
+    for (int i = 0; i < kLanes; ++i) r.v[i] = std::tanh(a.v[i]);
     return r;
   }
   // NaN if either is.
@@ -150,8 +171,8 @@ ENVOI_API void run_ending(const Operand& a, const Columns& b, ApplyTile<double> 
 // 2; winners a std::span<Winner> of one or k for each row or column. Throws Error: bad_argument for what does not fit;
 // numerical where an argmax or top-k meets NaN.
 template <class Ending>
-void run_ending(const Operand& a, const Columns& b, const Ending& ending, typename Ending::template In<Bound> in,
-                typename Ending::template Out<Bound> out, unsigned threads = 0) {
+void run_ending(const Operand& a, const Columns& b, const Ending& ending, typename Checked<Ending>::In in,
+                typename Checked<Ending>::Out out, unsigned threads = 0) {
   detail::BoundPorts operands, results;
   each_field<operands_of<Ending>>(in, detail::Collect{operands});
   each_field<results_of<Ending>>(out, detail::Collect{results});

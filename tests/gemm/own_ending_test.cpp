@@ -24,6 +24,18 @@ struct Reductions {
     return {acc, acc, acc, acc, acc, acc};
   }
 };
+struct Swapped {
+  template <class V>
+  struct In {};
+  template <class V>
+  struct Out {
+    Store<V> swapped;
+  };
+  template <class V>
+  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V>) const {
+    return {{acc.odd, acc.even}};
+  }
+};
 struct ReductionsOverRows {
   template <class V>
   struct In {};
@@ -63,6 +75,13 @@ TEST(own_ending, store_gives_the_bits_of_the_library) {
     run_ending(a.matrix, b.matrix, TopRowsMagnitude{}, {}, {.best = found}, 2);
     for (std::size_t w = 0; w < found.size(); ++w) ASSERT_EQ(found[w].index, wanted[w].index);
   }
+}
+
+TEST(own_ending, two_values_are_a_pair) {
+  const float a = 1, b[4] = {1, 2, 3, 4};
+  std::vector<float> swapped;
+  run_ending(Matrix(&a, 1, 1), Matrix(b, 1, 4), Swapped{}, {}, {.swapped = to(swapped, 1, 4)});
+  EXPECT_EQ(swapped, (std::vector<float>{2, 1, 4, 3}));
 }
 
 TEST(own_ending, reductions_of_nothing_are_neutral) {

@@ -20,7 +20,7 @@ inline constexpr int results_of = fields_of<typename Ending::template Out<Counte
 
 // call(field, number) for every field.
 template <int count, class S, class Call>
-ENVOI_FN void each_field([[maybe_unused]] S& s, [[maybe_unused]] Call call) {
+ENVOI_FN constexpr void each_field([[maybe_unused]] S& s, [[maybe_unused]] Call call) {
   if constexpr (count == 1) {
     auto& [a] = s;
     call(a, 0);
@@ -71,6 +71,44 @@ ENVOI_FN void both_fields([[maybe_unused]] S& s, [[maybe_unused]] T& t, [[maybe_
     call(a, a2), call(b, b2), call(c, c2), call(d, d2), call(e, e2), call(f, f2);
   }
 }
+
+// Refuses at compile time an ending that is not made as ending.hpp says.
+struct MustBeOperand {
+  template <class Field>
+  ENVOI_FN constexpr void operator()(const Field&, int) const {
+    static_assert(std::is_base_of_v<CountedOperand, Field>,
+                  "every field of an ending's In is an operand port: Scalar<V>, Row<V>, Column<V>, Tile<V> or "
+                  "HalfTile<V>; what is the same for a whole call may be a member of the ending itself");
+  }
+};
+struct MustBeResult {
+  template <class Field>
+  ENVOI_FN constexpr void operator()(const Field&, int) const {
+    static_assert(std::is_base_of_v<CountedResult, Field>,
+                  "every field of an ending's Out is a result port: Store<V>, SumN<V>, ArgmaxN<V> and the others");
+  }
+};
+template <class Ending>
+ENVOI_FN constexpr bool check_ending() {
+  using In = typename Ending::template In<Counted>;
+  using Out = typename Ending::template Out<Counted>;
+  static_assert(std::is_aggregate_v<In> && std::is_aggregate_v<Out>,
+                "an ending's In and Out are plain structs of ports, without constructors");
+  static_assert(operands_of<Ending> <= 6, "an ending has at most six operands, and this In has more");
+  static_assert(results_of<Ending> <= 6, "an ending has at most six results, and this Out has more");
+  In in{};
+  Out out{};
+  each_field<operands_of<Ending>>(in, MustBeOperand{});
+  each_field<results_of<Ending>>(out, MustBeResult{});
+  return true;
+}
+// The same before its operands and results are bound, so that it is the first that a compiler says.
+template <class Ending>
+struct Checked {
+  static_assert(check_ending<Ending>());
+  using In = typename Ending::template In<Bound>;
+  using Out = typename Ending::template Out<Bound>;
+};
 
 template <class T>
 struct BeginLoading {
@@ -130,6 +168,7 @@ template <class Ending, class V>
 void apply_ending(const void* ending, const FinishedTile<typename V::Number>& tile, const Port* operands,
                   const PortState* results) {
   using T = typename V::Number;
+  static_assert(check_ending<Ending>());
   constexpr int ins = operands_of<Ending>, outs = results_of<Ending>;
   const Ending& end = *static_cast<const Ending*>(ending);
   typename Ending::template In<Loading<V>> loaders;

@@ -245,12 +245,6 @@ ENVOI_SELDOM void insert_best(Best& best, std::int64_t slot, T value, std::int64
   if (count == best.k) static_cast<T*>(best.threshold)[slot] = static_cast<T>(key(values[best.k - 1]));
 }
 
-inline void note_nan(Best& best, std::int64_t row, std::int64_t column) {
-  if (best.nan_row < 0 || row < best.nan_row || (row == best.nan_row && column < best.nan_column)) {
-    best.nan_row = row, best.nan_column = column;
-  }
-}
-
 template <class V, bool along_m, bool magnitude>
 struct BestKeeper {
   using T = typename V::Number;
@@ -300,7 +294,7 @@ struct BestKeeper {
     for (int i = 0; i < count; ++i) {
       const std::int64_t at = column + 2 * j + i;
       if (values[i] != values[i]) {
-        note_nan(*best, row, at);
+        best->note_nan(row, at);
       } else {
         insert_best(*best, along_m ? at : row, values[i], along_m ? row : at);
       }
@@ -343,7 +337,7 @@ struct BestHalfKeeper {
     x.store(values);
     for (int i = 0; i < std::min(V::lanes(), pairs - j); ++i) {
       if (values[i] != values[i]) {
-        note_nan(*best, row, column + j + i);
+        best->note_nan(row, column + j + i);
       } else {
         insert_best(*best, row, values[i], column + j + i);
       }

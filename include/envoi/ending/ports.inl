@@ -1,37 +1,63 @@
 // The ports of endings. No include guard: this text is compiled once for every vector type that endings run on.
-// V is that type: + - * / with V and numbers, and the functions below. `Pair<V>` is two adjacent columns.
+// V is that type, with the operators and functions of `Pair<V>`, which is two adjacent columns; V(number) is a constant.
+// Where a pair is wanted a V will do, for both columns.
 
 template <class V>
 struct Pair {
   V even, odd;
 
+  Pair() = default;
+  ENVOI_FN Pair(V both) : even(both), odd(both) {}
+  ENVOI_FN Pair(V e, V o) : even(e), odd(o) {}
+
   ENVOI_FN friend Pair operator+(Pair a, Pair b) { return {a.even + b.even, a.odd + b.odd}; }
   ENVOI_FN friend Pair operator-(Pair a, Pair b) { return {a.even - b.even, a.odd - b.odd}; }
   ENVOI_FN friend Pair operator*(Pair a, Pair b) { return {a.even * b.even, a.odd * b.odd}; }
   ENVOI_FN friend Pair operator/(Pair a, Pair b) { return {a.even / b.even, a.odd / b.odd}; }
-  ENVOI_FN friend Pair operator+(Pair a, V b) { return {a.even + b, a.odd + b}; }
-  ENVOI_FN friend Pair operator-(Pair a, V b) { return {a.even - b, a.odd - b}; }
-  ENVOI_FN friend Pair operator*(Pair a, V b) { return {a.even * b, a.odd * b}; }
-  ENVOI_FN friend Pair operator/(Pair a, V b) { return {a.even / b, a.odd / b}; }
+  ENVOI_FN friend Pair operator-(Pair a) { return {-a.even, -a.odd}; }
+  ENVOI_FN Pair& operator+=(Pair b) { return *this = *this + b; }
+  ENVOI_FN Pair& operator-=(Pair b) { return *this = *this - b; }
+  ENVOI_FN Pair& operator*=(Pair b) { return *this = *this * b; }
+  ENVOI_FN Pair& operator/=(Pair b) { return *this = *this / b; }
+
+  ENVOI_FN friend Pair fma(Pair a, Pair b, Pair c) { return {fma(a.even, b.even, c.even), fma(a.odd, b.odd, c.odd)}; }
+  ENVOI_FN friend Pair abs(Pair a) { return {abs(a.even), abs(a.odd)}; }
+  ENVOI_FN friend Pair sqrt(Pair a) { return {sqrt(a.even), sqrt(a.odd)}; }
+  ENVOI_FN friend Pair exp(Pair a) { return {exp(a.even), exp(a.odd)}; }
+  ENVOI_FN friend Pair log(Pair a) { return {log(a.even), log(a.odd)}; }
+  ENVOI_FN friend Pair tanh(Pair a) { return {tanh(a.even), tanh(a.odd)}; }
+  ENVOI_FN friend Pair max(Pair a, Pair b) { return {max(a.even, b.even), max(a.odd, b.odd)}; }
+  ENVOI_FN friend Pair min(Pair a, Pair b) { return {min(a.even, b.even), min(a.odd, b.odd)}; }
+  ENVOI_FN friend Pair where_greater(Pair a, Pair b, Pair x, Pair y) {
+    return {where_greater(a.even, b.even, x.even, y.even), where_greater(a.odd, b.odd, x.odd, y.odd)};
+  }
+  ENVOI_FN friend Pair sigmoid(Pair a) { return {sigmoid(a.even), sigmoid(a.odd)}; }
+  ENVOI_FN friend Pair silu(Pair a) { return {silu(a.even), silu(a.odd)}; }
+  ENVOI_FN friend Pair gelu(Pair a) { return {gelu(a.even), gelu(a.odd)}; }
 };
 
 // 1 / (1 + exp(-x)), x sigmoid(x), the tanh form of GELU. NaN stays NaN.
-template <class V>
-ENVOI_FN V sigmoid(V x) {
+template <class T>
+ENVOI_FN Lanes<T> sigmoid(Lanes<T> x) {
+  using V = Lanes<T>;
   return V(1) / (V(1) + exp(V(0) - x));
 }
-template <class V>
-ENVOI_FN V silu(V x) {
+template <class T>
+ENVOI_FN Lanes<T> silu(Lanes<T> x) {
+  using V = Lanes<T>;
   return x / (V(1) + exp(V(0) - x));
 }
-template <class V>
-ENVOI_FN V gelu(V x) {  // 0.5 x (1 + tanh(u)) = x sigmoid(2 u)
+template <class T>
+ENVOI_FN Lanes<T> gelu(Lanes<T> x) {  // 0.5 x (1 + tanh(u)) = x sigmoid(2 u)
+  using V = Lanes<T>;
   return x * sigmoid(V(1.5957691216057308) * (x + V(0.044715) * x * x * x));
 }
 
 // What a port is at each stage: a count of fields, a place in memory, a loader or keeper of a tile, a value.
 struct Counted {};
 struct Bound {};
+struct CountedOperand {};
+struct CountedResult {};
 template <class V>
 struct Loading {};
 template <class V>
@@ -41,7 +67,7 @@ struct Keeping {};
   template <class V>                                    \
   struct Name : Value<V> {};                            \
   template <>                                           \
-  struct Name<Counted> {};                              \
+  struct Name<Counted> : CountedOperand {};             \
   template <>                                           \
   struct Name<Bound> : OperandPort {                    \
     using OperandPort::OperandPort;                     \
@@ -55,9 +81,12 @@ struct Keeping {};
   struct Name {                                         \
     Value x;                                            \
     ENVOI_FN Name(Value value) : x(value) {}            \
+    ENVOI_FN Name(V even, V odd)                        \
+      requires std::is_same_v<Value, Pair<V>>           \
+        : x(even, odd) {}                               \
   };                                                    \
   template <>                                           \
-  struct Name<Counted> {};                              \
+  struct Name<Counted> : CountedResult {};              \
   template <>                                           \
   struct Name<Bound> : To {                             \
     using To::To;                                       \
@@ -66,10 +95,12 @@ struct Keeping {};
   template <class V>                                    \
   struct Name<Keeping<V>> : __VA_ARGS__ {};
 
+// One value a pair of columns, or for all.
 template <class V>
 struct One {
   V value;
   ENVOI_FN operator V() const { return value; }
+  ENVOI_FN operator Pair<V>() const { return {value, value}; }
 };
 
 #include "envoi/ending/loaders.inl"

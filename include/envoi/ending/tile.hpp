@@ -99,6 +99,10 @@ struct Best {
   std::int64_t* index = nullptr;  // [slot][k]
   std::int64_t* count = nullptr;  // [slot]
   std::int64_t nan_row = -1, nan_column = -1;  // the first NaN
+
+  void note_nan(std::int64_t row, std::int64_t column) {
+    if (nan_row < 0 || row < nan_row || (row == nan_row && column < nan_column)) nan_row = row, nan_column = column;
+  }
 };
 
 // One result while the product runs. Partial results of tiles are kept apart and added in a fixed order at the end.

@@ -25,6 +25,11 @@ struct Lanes {
   HWY_INLINE friend Lanes operator-(Lanes a, Lanes b) { return hn::Sub(a.v, b.v); }
   HWY_INLINE friend Lanes operator*(Lanes a, Lanes b) { return hn::Mul(a.v, b.v); }
   HWY_INLINE friend Lanes operator/(Lanes a, Lanes b) { return hn::Div(a.v, b.v); }
+  HWY_INLINE friend Lanes operator-(Lanes a) { return hn::Neg(a.v); }
+  HWY_INLINE Lanes& operator+=(Lanes b) { return *this = *this + b; }
+  HWY_INLINE Lanes& operator-=(Lanes b) { return *this = *this - b; }
+  HWY_INLINE Lanes& operator*=(Lanes b) { return *this = *this * b; }
+  HWY_INLINE Lanes& operator/=(Lanes b) { return *this = *this / b; }
   HWY_INLINE friend Lanes fma(Lanes a, Lanes b, Lanes c) { return hn::MulAdd(a.v, b.v, c.v); }
   HWY_INLINE friend Lanes abs(Lanes a) { return hn::Abs(a.v); }
   HWY_INLINE friend Lanes sqrt(Lanes a) { return hn::Sqrt(a.v); }
@@ -43,6 +48,21 @@ struct Lanes {
     const D d;
     const auto most = hn::Set(d, sizeof(T) == 4 ? T(88.72283) : T(709.782712893384));
     const auto y = hn::IfThenElse(hn::Gt(a.v, most), hn::Inf(d), hn::Exp(d, hn::Min(a.v, most)));
+    return hn::IfThenElse(hn::IsNaN(a.v), a.v, y);
+  }
+  // Of 0 minus infinity, of less NaN.
+  HWY_INLINE friend Lanes log(Lanes a) {
+    const D d;
+    const auto zero = hn::Zero(d);
+    const auto y = hn::IfThenElse(hn::Lt(a.v, hn::Inf(d)), hn::Log(d, a.v), a.v);  // infinity and NaN stay
+    return hn::IfThenElse(
+        hn::Gt(a.v, zero), y,
+        hn::IfThenElse(hn::Eq(a.v, zero), hn::Neg(hn::Inf(d)), hn::IfThenElse(hn::IsNaN(a.v), a.v, hn::NaN(d))));
+  }
+  HWY_INLINE friend Lanes tanh(Lanes a) {
+    const D d;
+    const auto most = hn::Set(d, T(20));  // tanh is 1 from here on
+    const auto y = hn::Tanh(d, hn::Min(hn::Max(a.v, hn::Neg(most)), most));
     return hn::IfThenElse(hn::IsNaN(a.v), a.v, y);
   }
   // The first `count` lanes of a, the others of b.

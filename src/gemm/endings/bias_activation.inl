@@ -12,9 +12,9 @@ struct BiasActivation {
   template <class V>
   ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
     const Pair<V> x = acc + in.bias;
-    if (activation == Activation::relu) return {Pair<V>{max(x.even, V(0)), max(x.odd, V(0))}};
-    if (activation == Activation::silu) return {Pair<V>{silu(x.even), silu(x.odd)}};
-    if (activation == Activation::gelu) return {Pair<V>{gelu(x.even), gelu(x.odd)}};
+    if (activation == Activation::relu) return {max(x, V(0))};
+    if (activation == Activation::silu) return {silu(x)};
+    if (activation == Activation::gelu) return {gelu(x)};
     return {x};
   }
 };

@@ -10,6 +10,6 @@ struct Rope {
   };
   template <class V>
   ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
-    return {Pair<V>{acc.even * in.cosine - acc.odd * in.sine, acc.even * in.sine + acc.odd * in.cosine}};
+    return {{acc.even * in.cosine - acc.odd * in.sine, acc.even * in.sine + acc.odd * in.cosine}};
   }
 };
