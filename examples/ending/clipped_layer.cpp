@@ -5,12 +5,13 @@
 #include <envoi/ending.hpp>
 #include <vector>
 
-namespace envoi::gemm {
+namespace mine {
+using namespace envoi::gemm;
 #include "clipped_layer.inl"
-}
+}  // namespace mine
 
 int main() {
-  using namespace envoi::gemm;
+  using namespace mine;
   const int rows = 100, depth = 64, columns = 37;
   std::vector<float> a(rows * depth), b(depth * columns), bias(columns), layer(rows * columns), excess(rows);
   for (int i = 0; i < rows * depth; ++i) a[i] = std::sin(0.7f * static_cast<float>(i));

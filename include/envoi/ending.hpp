@@ -168,8 +168,8 @@ ENVOI_API void run_ending(const Operand& a, const Columns& b, ApplyTile<double> 
 
 // Runs an ending over A B. Its operands and results are matrices: a scalar 1 x 1, a row 1 x columns, a column and
 // ..N results rows x 1, ..M results 1 x columns (MaxAbsM also one row for each kTileRows), half tiles rows x columns /
-// 2; winners a std::span<Winner> of one or k for each row or column. Throws Error: bad_argument for what does not fit;
-// numerical where an argmax or top-k meets NaN.
+// 2; winners a std::span<Winner> of one or k for each row or column, those without a candidate of index -1. Throws
+// Error: bad_argument for what does not fit; numerical where an argmax or top-k meets NaN.
 template <class Ending>
 void run_ending(const Operand& a, const Columns& b, const Ending& ending, typename Checked<Ending>::In in,
                 typename Checked<Ending>::Out out, unsigned threads = 0) {

@@ -51,7 +51,7 @@ ENVOI_API void cross_entropy(const Operand& a, const Columns& b, std::span<const
 enum class Over { columns, rows };   // the best columns of each row, or the best rows of each column
 enum class By { value, magnitude };  // by magnitude, a winner's value keeps its sign
 ENVOI_API std::vector<Winner> argmax(const Operand& a, const Columns& b, Over over, By by, unsigned threads = 0);
-// [row or column][k], best first.
+// [row or column][k], best first. With k above the number of candidates the last ones have index -1.
 ENVOI_API std::vector<Winner> top_k(const Operand& a, const Columns& b, Over over, By by, std::int64_t k,
                                     unsigned threads = 0);
 // Of each row the k pairs of columns (x, y) with the largest x^2 + y^2; a winner's index is its pair's.
