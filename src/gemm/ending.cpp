@@ -3,6 +3,7 @@
 
 #include "core/thread_pool.hpp"
 #include "gemm/gemm.hpp"
+#include "gemm/results.hpp"
 
 namespace envoi::gemm::detail {
 namespace {
@@ -11,8 +12,15 @@ template <class T>
 void run_theirs(const Operand& a, const Columns& b, ApplyTile<T> apply, const void* ending, const BoundPorts& operands,
                 const BoundPorts& results, unsigned threads) {
   EndingCall<T> call{apply, ending, {}, {}};
-  for (const auto& [kind, port] : operands) call.operands.push_back({kind, port});
-  for (const auto& [kind, port] : results) call.results.push_back({kind, port});
+  const auto name = [](const char* what, std::size_t before, PortKind kind) {
+    return what + std::to_string(before + 1) + " (" + kind_name(kind) + ")";
+  };
+  for (const auto& [kind, port] : operands) {
+    call.operands.push_back({kind, port, name("operand ", call.operands.size(), kind)});
+  }
+  for (const auto& [kind, port] : results) {
+    call.results.push_back({kind, port, name("result ", call.results.size(), kind)});
+  }
   core::ThreadPool pool(threads_for(a, b, threads));
   run(a, b, call, pool);
 }

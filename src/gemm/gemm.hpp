@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "envoi/ending/tile.hpp"
@@ -16,6 +17,7 @@ namespace envoi::gemm {
 struct BoundPort {
   PortKind kind;
   Port port;
+  std::string name;  // for errors
 };
 
 // An ending with its operands and results, in the order of its fields.

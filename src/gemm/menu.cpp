@@ -29,15 +29,15 @@ void run_menu(ApplyTile<float> Menu<float>::*single, ApplyTile<double> Menu<doub
 
 struct Stateless {};
 
-std::vector<Winner> winners_of(const Operand& a, const Columns& b, std::int64_t slots, PortKind kind, std::int64_t k,
-                               core::ThreadPool& pool) {
+std::vector<Winner> winners_of(const char* name, const Operand& a, const Columns& b, std::int64_t slots, PortKind kind,
+                               std::int64_t k, core::ThreadPool& pool) {
   if (k < 1) throw Error(ErrorKind::bad_argument, "the best " + std::to_string(k) + " are none; ask for at least 1");
   std::int64_t count = 0;
   if (slots < 0 || __builtin_mul_overflow(slots, k, &count) || count > (std::int64_t{1} << 40)) {
     throw Error(ErrorKind::bad_argument, "the best " + std::to_string(k) + " are too many");
   }
   std::vector<Winner> winners(static_cast<std::size_t>(count));
-  const Ports to{{kind, Port(std::span<Winner>(winners))}};
+  const Ports to{{kind, Port(std::span<Winner>(winners)), name}};
   switch (kind) {
     case PortKind::topk_n:
       run_menu(ENVOI_MENU(TopColumns), a, b, Stateless{}, {}, to, pool);
@@ -63,6 +63,10 @@ PortKind winners_kind(Over over, By by) {
   return by == By::value ? PortKind::topk_m : PortKind::topk_abs_m;
 }
 
+std::int64_t slots_of(const Operand& a, const Columns& b, Over over) {
+  return over == Over::columns ? a.rows() : b.columns();
+}
+
 }  // namespace
 
 unsigned threads_for(const Operand& a, const Columns& b, unsigned threads) {
@@ -74,41 +78,44 @@ unsigned threads_for(const Operand& a, const Columns& b, unsigned threads) {
 
 void store(const Operand& a, const Columns& b, MutableMatrix product, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(StoreProduct), a, b, Stateless{}, {}, {{PortKind::store, product}}, pool);
+  run_menu(ENVOI_MENU(StoreProduct), a, b, Stateless{}, {}, {{PortKind::store, product, "product"}}, pool);
 }
 
 void bias_activation(const Operand& a, const Columns& b, Matrix bias, Activation activation, MutableMatrix layer,
                      unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(BiasActivation), a, b, activation, {{PortKind::row, bias}}, {{PortKind::store, layer}}, pool);
+  run_menu(ENVOI_MENU(BiasActivation), a, b, activation, {{PortKind::row, bias, "bias"}},
+           {{PortKind::store, layer, "layer"}}, pool);
 }
 
 void row_scale(const Operand& a, const Columns& b, Matrix scale, MutableMatrix scaled, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(RowScale), a, b, Stateless{}, {{PortKind::column, scale}}, {{PortKind::store, scaled}}, pool);
+  run_menu(ENVOI_MENU(RowScale), a, b, Stateless{}, {{PortKind::column, scale, "scale"}},
+           {{PortKind::store, scaled, "scaled"}}, pool);
 }
 
 void residual_squares(const Operand& a, const Columns& b, Matrix residual, MutableMatrix sum, MutableMatrix squares,
                       unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(ResidualSquares), a, b, Stateless{}, {{PortKind::tile, residual}},
-           {{PortKind::store, sum}, {PortKind::sum_n, squares}}, pool);
+  run_menu(ENVOI_MENU(ResidualSquares), a, b, Stateless{}, {{PortKind::tile, residual, "residual"}},
+           {{PortKind::store, sum, "sum"}, {PortKind::sum_n, squares, "squares"}}, pool);
 }
 
 void swiglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(SwiGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated}}, pool);
+  run_menu(ENVOI_MENU(SwiGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated, "gated"}}, pool);
 }
 
 void geglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(GeGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated}}, pool);
+  run_menu(ENVOI_MENU(GeGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated, "gated"}}, pool);
 }
 
 void rope(const Operand& a, const Columns& b, Matrix cosine, Matrix sine, MutableMatrix turned, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(Rope), a, b, Stateless{}, {{PortKind::half_tile, cosine}, {PortKind::half_tile, sine}},
-           {{PortKind::store, turned}}, pool);
+  run_menu(ENVOI_MENU(Rope), a, b, Stateless{},
+           {{PortKind::half_tile, cosine, "cosine"}, {PortKind::half_tile, sine, "sine"}},
+           {{PortKind::store, turned, "turned"}}, pool);
 }
 
 void cross_entropy(const Operand& a, const Columns& b, std::span<const std::int64_t> targets, MutableMatrix lse,
@@ -116,32 +123,33 @@ void cross_entropy(const Operand& a, const Columns& b, std::span<const std::int6
   core::ThreadPool pool(threads_for(a, b, threads));
   Port select(target);
   select.targets = targets.data(), select.target_count = static_cast<std::int64_t>(targets.size());
-  run_menu(ENVOI_MENU(CrossEntropy), a, b, Stateless{}, {}, {{PortKind::lse_n, lse}, {PortKind::select_n, select}},
-           pool);
+  run_menu(ENVOI_MENU(CrossEntropy), a, b, Stateless{}, {},
+           {{PortKind::lse_n, lse, "lse"}, {PortKind::select_n, select, "target"}}, pool);
 }
 
 std::vector<Winner> argmax(const Operand& a, const Columns& b, Over over, By by, unsigned threads) {
-  return top_k(a, b, over, by, 1, threads);
+  core::ThreadPool pool(threads_for(a, b, threads));
+  return winners_of("argmax", a, b, slots_of(a, b, over), winners_kind(over, by), 1, pool);
 }
 
 std::vector<Winner> top_k(const Operand& a, const Columns& b, Over over, By by, std::int64_t k, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  return winners_of(a, b, over == Over::columns ? a.rows() : b.columns(), winners_kind(over, by), k, pool);
+  return winners_of("top_k", a, b, slots_of(a, b, over), winners_kind(over, by), k, pool);
 }
 
 std::vector<Winner> pair_energy(const Operand& a, const Columns& b, std::int64_t k, unsigned threads) {
   core::ThreadPool pool(threads_for(a, b, threads));
-  return winners_of(a, b, a.rows(), PortKind::topk_half_n, k, pool);
+  return winners_of("pair_energy", a, b, a.rows(), PortKind::topk_half_n, k, pool);
 }
 
 void block_maxima(const Operand& a, const Columns& b, MutableMatrix maxima, core::ThreadPool& pool) {
-  run_menu(ENVOI_MENU(BlockMaxima), a, b, Stateless{}, {}, {{PortKind::max_abs_m, maxima}}, pool);
+  run_menu(ENVOI_MENU(BlockMaxima), a, b, Stateless{}, {}, {{PortKind::max_abs_m, maxima, "maxima"}}, pool);
 }
 
 void best_rows(const Operand& a, const Columns& b, bool by_magnitude, std::int64_t k, std::span<Winner> winners,
                core::ThreadPool& pool) {
-  const std::vector<Winner> found =
-      winners_of(a, b, b.columns(), winners_kind(Over::rows, by_magnitude ? By::magnitude : By::value), k, pool);
+  const std::vector<Winner> found = winners_of(
+      "best_rows", a, b, b.columns(), winners_kind(Over::rows, by_magnitude ? By::magnitude : By::value), k, pool);
   if (winners.size() != found.size()) {
     throw Error(ErrorKind::bad_argument, "the best rows have room for " + std::to_string(winners.size()) +
                                              " winners; there are " + std::to_string(found.size()));

@@ -78,10 +78,10 @@ bool is_argmax(PortKind kind) {
 }
 
 void want_shape(const Port& port, const std::string& name, std::int64_t rows, std::int64_t columns) {
-  check_matrix(port, "the ending's " + name);
+  check_matrix(port, name);
   if (port.rows != rows || port.columns != columns) {
-    refuse("the ending's " + name + " is " + std::to_string(port.rows) + " x " + std::to_string(port.columns) +
-           "; this product needs " + std::to_string(rows) + " x " + std::to_string(columns));
+    refuse(name + " is " + std::to_string(port.rows) + " x " + std::to_string(port.columns) + "; this product needs " +
+           std::to_string(rows) + " x " + std::to_string(columns));
   }
 }
 
@@ -92,13 +92,12 @@ void want_apart(const Port& port, const std::string& name) {
   const bool apart = (one_row || down > 0) && (one_column || along > 0) &&
                      (one_row || one_column || down / along >= port.columns || along / down >= port.rows ||
                       down > (port.columns - 1) * along || along > (port.rows - 1) * down);
-  if (!apart && port.rows > 0 && port.columns > 0)
-    refuse("the ending's " + name + " overlaps itself: check its strides");
+  if (!apart && port.rows > 0 && port.columns > 0) refuse(name + " overlaps itself: check its strides");
 }
 
 void want_even(const Shape& shape, const std::string& name) {
   if (shape.columns % 2 != 0) {
-    refuse("the ending's " + name + " takes columns by pairs, and B has " + std::to_string(shape.columns));
+    refuse(name + " takes columns by pairs, and B has " + std::to_string(shape.columns));
   }
 }
 
@@ -130,8 +129,10 @@ T larger(T a, T b) {
 
 }  // namespace
 
+const char* kind_name(PortKind kind) { return facts(kind).name; }
+
 void check_operand(const BoundPort& operand, const Shape& shape) {
-  const std::string name = facts(operand.kind).name;
+  const std::string& name = operand.name;
   switch (operand.kind) {
     case PortKind::scalar:
       return want_shape(operand.port, name, 1, 1);
@@ -145,7 +146,7 @@ void check_operand(const BoundPort& operand, const Shape& shape) {
       want_even(shape, name);
       return want_shape(operand.port, name, shape.rows, shape.columns / 2);
     default:
-      refuse("the ending's " + name + " is a result, not an operand");
+      refuse(name + " is a result, not an operand");
   }
 }
 
@@ -180,17 +181,17 @@ bool same_view(const Matrix& a, const Matrix& b) {
 
 void check_overlaps(const Matrix* a, const std::vector<BoundPort>& operands, const std::vector<BoundPort>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string name = std::string("the ending's ") + facts(results[i].kind).name;
+    const std::string& name = results[i].name;
     if (a && surely_overlap(*a, results[i].port)) refuse(name + " overlaps A");
     for (const BoundPort& operand : operands) {
       const bool in_place = operand.kind == PortKind::tile && same_view(operand.port, results[i].port);
       if (!in_place && surely_overlap(operand.port, results[i].port)) {
-        refuse(name + " overlaps the operand " + facts(operand.kind).name);
+        refuse(name + " overlaps " + operand.name);
       }
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (surely_overlap(results[j].port, results[i].port)) {
-        refuse(name + " overlaps the result " + facts(results[j].kind).name);
+        refuse(name + " overlaps " + results[j].name);
       }
     }
   }
@@ -202,6 +203,7 @@ Results<T>::Results(const std::vector<BoundPort>& results, const Shape& shape, u
     PortState state;
     state.port = result.port, state.kind = result.kind;
     memory_.push_back(std::make_unique<Memory>());
+    memory_.back()->name = result.name;
     begin(state, *memory_.back(), workers);
     states_.push_back(state);
   }
@@ -210,17 +212,16 @@ Results<T>::Results(const std::vector<BoundPort>& results, const Shape& shape, u
 template <class T>
 void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
   const PortFacts about = facts(state.kind);
-  const std::string name = about.name;
+  const std::string& name = memory.name;
   if (about.half) want_even(shape_, name);
-  if (about.along_m && shape_.grouped)
-    refuse("the ending's " + name + " goes over rows, which a grouped product splits");
+  if (about.along_m && shape_.grouped) refuse(name + " goes over rows, which a grouped product splits");
   if (about.winners) {
     const std::int64_t slots = about.along_m ? shape_.columns : shape_.rows;
     const std::int64_t given = state.port.winner_count;
-    if (given > 0 && !state.port.winners) refuse("the ending's " + name + " has nowhere to go (null)");
+    if (given > 0 && !state.port.winners) refuse(name + " has nowhere to go (null)");
     const std::int64_t k = is_argmax(state.kind) ? 1 : slots > 0 ? given / slots : 1;
     if (k < 1 || given != slots * k) {
-      refuse("the ending's " + name + " has room for " + std::to_string(given) + " winners; it needs " +
+      refuse(name + " has room for " + std::to_string(given) + " winners; it needs " +
              (is_argmax(state.kind) ? "" : "a multiple of ") + std::to_string(slots));
     }
     const auto count = static_cast<std::size_t>(slots);
@@ -274,7 +275,7 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
     case PortKind::select_n:
       want_shape(state.port, name, shape_.rows, 1);
       if (state.port.target_count != shape_.rows || (shape_.rows > 0 && !state.port.targets)) {
-        refuse("select_n needs a target column for each of the " + std::to_string(shape_.rows) + " rows");
+        refuse(name + " needs a target column for each of the " + std::to_string(shape_.rows) + " rows");
       }
       for (std::int64_t m = 0; m < shape_.rows; ++m) {
         const std::int64_t target = state.port.targets[m];
@@ -285,7 +286,7 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
       }
       break;
     default:
-      refuse("the ending's " + name + " is an operand, not a result");
+      refuse(name + " is an operand, not a result");
   }
   want_apart(state.port, name);
 }
@@ -333,7 +334,7 @@ void Results<T>::finish_winners(const PortState& state, const Memory& memory) {
   if (first.nan_row >= 0) {
     throw Error(ErrorKind::numerical, std::string("the product has NaN in row ") + std::to_string(first.nan_row) +
                                           (about.half ? ", pair of columns " : ", column ") +
-                                          std::to_string(first.nan_column) + "; " + about.name +
+                                          std::to_string(first.nan_column) + "; " + memory.name +
                                           " needs numbers: look for NaN or infinity in A and B");
   }
   const std::int64_t slots = about.along_m ? shape_.columns : shape_.rows;

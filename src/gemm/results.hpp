@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "gemm/gemm.hpp"
@@ -12,6 +13,9 @@ struct Shape {
   std::int64_t rows = 0, columns = 0, row_blocks = 0, column_blocks = 0;
   bool grouped = false;
 };
+
+// What a port is called by those who write endings.
+const char* kind_name(PortKind kind);
 
 void check_operand(const BoundPort& operand, const Shape& shape);
 
@@ -29,6 +33,7 @@ class Results {
 
  private:
   struct Memory {
+    std::string name;
     std::vector<T> partials;
     std::vector<Best> best;
     std::vector<std::vector<T>> thresholds;

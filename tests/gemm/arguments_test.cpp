@@ -7,6 +7,23 @@
 namespace envoi::gemm::tests {
 namespace {
 
+// In a namespace of one's own.
+struct ScaledTwice {
+  template <class V>
+  struct In {
+    Column<V> scale;
+    Row<V> again;
+  };
+  template <class V>
+  struct Out {
+    Store<V> scaled, twice;
+  };
+  template <class V>
+  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
+    return {.scaled = acc * in.scale, .twice = acc * in.scale * in.again};
+  }
+};
+
 constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max() / 2;
 
 template <class Call>
@@ -38,9 +55,10 @@ class gemm_arguments : public testing::Test {
 TEST_F(gemm_arguments, shapes_that_do_not_meet) {
   EXPECT_REFUSED("A is 4 x 6 and B 8 x 6", store(a, b.transposed(), c));
   EXPECT_REFUSED("4 x 8", store(a, b, MutableMatrix(out.data(), 8, 4)));
-  EXPECT_REFUSED("row is 1 x 7", bias_activation(a, b, Matrix(numbers.data(), 1, 7), Activation::none, c));
-  EXPECT_REFUSED("column", row_scale(a, b, Matrix(numbers.data(), 1, 4), c));
-  EXPECT_REFUSED("tile", residual_squares(a, b, Matrix(numbers.data(), 4, 7), c, MutableMatrix(out.data(), 4, 1)));
+  EXPECT_REFUSED("bias is 1 x 7", bias_activation(a, b, Matrix(numbers.data(), 1, 7), Activation::none, c));
+  EXPECT_REFUSED("scale is 1 x 4", row_scale(a, b, Matrix(numbers.data(), 1, 4), c));
+  EXPECT_REFUSED("residual is 4 x 7",
+                 residual_squares(a, b, Matrix(numbers.data(), 4, 7), c, MutableMatrix(out.data(), 4, 1)));
   EXPECT_REFUSED("pairs", swiglu(a, Matrix(numbers.data(), 6, 7), MutableMatrix(out.data(), 4, 3)));
   EXPECT_REFUSED("pairs", pair_energy(a, Matrix(numbers.data(), 6, 7)));
 }
@@ -59,10 +77,32 @@ TEST_F(gemm_arguments, results_that_overlap) {
   EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 7)));
   EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 0)));
   EXPECT_REFUSED("overlaps A", store(Matrix(out.data(), 4, 6), b, c));
-  EXPECT_REFUSED("overlaps the",
+  EXPECT_REFUSED("sum overlaps residual",
                  residual_squares(a, b, Matrix(out.data() + 1, 4, 8), c, MutableMatrix(out.data() + 50, 4, 1)));
-  EXPECT_REFUSED("overlaps the",
+  EXPECT_REFUSED("squares overlaps sum",
                  residual_squares(a, b, Matrix(numbers.data(), 4, 8), c, MutableMatrix(out.data() + 3, 4, 1)));
+}
+
+// An error names the argument of a function, and of an ending of one's own the number and kind of the port.
+TEST_F(gemm_arguments, which_argument_it_is) {
+  const auto row_scaled = [&](Matrix scale, MutableMatrix twice) {
+    run_ending(a, b, ScaledTwice{}, {.scale = scale, .again = Matrix(numbers.data(), 1, 8)},
+               {.scaled = c, .twice = twice});
+  };
+  const Matrix scale(numbers.data(), 4, 1);
+  EXPECT_REFUSED("operand 1 (column) is 1 x 4; this product needs 4 x 1", row_scaled(scale.transposed(), c));
+  EXPECT_REFUSED("result 2 (store) is 8 x 4; this product needs 4 x 8",
+                 row_scaled(scale, MutableMatrix(out.data() + 40, 8, 4)));
+  EXPECT_REFUSED("result 2 (store) overlaps result 1 (store)", row_scaled(scale, c));
+  numbers[7] = std::numeric_limits<float>::quiet_NaN();
+  for (const Over over : {Over::columns, Over::rows}) {
+    try {
+      argmax(a, b, over, By::value);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("argmax needs numbers"), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST_F(gemm_arguments, types_that_do_not_mix) {

@@ -5,7 +5,7 @@ std::vector<typename V::Number> apply_operators(typename V::Number first, typena
   using T = typename V::Number;
   std::vector<T> all;
   const auto keep = [&](Pair<V> pair, V one) {
-    all.insert(all.end(), {pair.even.first(), pair.odd.first(), one.first()});
+    for (const T number : {pair.even.first(), pair.odd.first(), one.first()}) all.push_back(number);
   };
   const V x = V(static_cast<double>(first)), y = V(static_cast<double>(second));
   const Scalar<V> c{{V(static_cast<double>(constant))}};
