@@ -16,7 +16,7 @@ namespace {
 // leave more atoms to score in fp64, less needs more basis windows.
 constexpr double kRest = 2.5e-3;
 constexpr double kMostBasisWork = 4e8;  // multiply-adds to find a family's basis windows
-constexpr std::size_t kMostBlocks = 128;
+constexpr std::size_t kMostBlocks = 64;
 
 std::vector<Pair> pair_rows(const Block& block, bool symmetric) {
   std::vector<Pair> pairs;
@@ -262,7 +262,10 @@ std::vector<Family> plan_families(const Grid& grid, int lanes, bool narrow) {
       apart += unit_operations(member) * static_cast<double>(member.pairs.size());
     }
     b += members.size();
-    if (members.size() > 2 && find_basis(grid, joined) &&
+    // Not worth its while where a search does less work than finding the basis.
+    const double count = static_cast<double>(members.size());
+    const bool small = apart * joined.tiles * lanes < count * count * (joined.depth + 30 * count);
+    if (members.size() > 2 && !small && find_basis(grid, joined) &&
         unit_operations(joined) * static_cast<double>(joined.pairs.size()) < apart) {
       out.push_back(std::move(joined));
     } else {

@@ -150,6 +150,8 @@ void ScreenTables<T>::load(std::size_t f, int tile_index, const Padded<T>& signa
   } else {
     load_wave(f, samples, scale, false, tile);
   }
+  // The magnitudes were summed in T.
+  const double sum_error = gamma(family) * (1 + 1e-6) * (1 + 2.0 * family.depth * (sizeof(T) == 4 ? 0x1p-24 : 0x1p-53));
   for (std::size_t b = 0; b < family.blocks.size(); ++b) {
     T* inverse = tile.inverse_norm.data() + b * n_lanes;
     if (weights) {
@@ -167,8 +169,7 @@ void ScreenTables<T>::load(std::size_t f, int tile_index, const Padded<T>& signa
         magnitude += std::abs(family.mix[b * static_cast<std::size_t>(family.rank) + j]) *
                      static_cast<double>(tile.magnitude[j * n_lanes + lane]);
       }
-      const double error =
-          (std::numbers::sqrt2 * gamma(family) * magnitude * 1.0002 + family.rest[b] * root_energy) * bound_factor;
+      const double error = (std::numbers::sqrt2 * sum_error * magnitude + family.rest[b] * root_energy) * bound_factor;
       tile.error2[b * n_lanes + lane] = static_cast<T>(error * error * 1.0001 + 1e-36);
       tile.largest_error[b] =
           std::max(tile.largest_error[b], error * std::sqrt(static_cast<double>(inverse[lane]) * 1.0001));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numbers>
 #include <vector>
 
 #include "atoms/grid.hpp"
@@ -63,6 +64,13 @@ struct Family {
     return {folding.period / 2, folding.flip};
   }
   int kappa_rows() const { return kappa_folding().rows(depth); }
+  // 2 pi (f u + c u^2 / 2) at most, radians.
+  double largest_phase(const atoms::Block& of) const {
+    double chirp_rate = 0;
+    for (const Pair& pair : pairs) chirp_rate = std::max(chirp_rate, std::abs(pair.chirp_rate));
+    const double frequency = std::max(std::abs(of.frequency_first), std::abs(of.frequency(frequencies - 1)));
+    return 2 * std::numbers::pi * depth * (frequency + chirp_rate * depth / 2);
+  }
 };
 
 // Atoms of a row of `atoms` that may have an entry of their own for each lane.
@@ -169,14 +177,17 @@ struct ScreenTables {
   }
   bool tile_is_interior(const Family& family, std::size_t b, int tile) const;
 
-  // Rounding of a sum, relative to its terms' magnitudes: one chain a part of a product, plus the parts and the basis
-  // windows; or the levels of a transform, each an addition and a complex factor; plus the operands' own roundings.
+  // Rounding of a sum (or of kappa), relative to its terms' magnitudes: one chain a part of a product, plus the parts
+  // and the basis windows; or the levels of a transform, each an addition and a complex factor; either way after the
+  // samples that a period folds or wraps onto one another, twice as many for kappa; plus the operands' own roundings.
+  // And what fp64 leaves of the largest phase, in the tables here and in the scores that they are compared with.
   double gamma(const Family& family) const {
     const double unit = sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-    const double steps = family.transform > 0 ? 6 * std::log2(family.transform) + 40
+    const double depth = family.depth;
+    const double steps = family.transform > 0 ? 6 * std::log2(family.transform) + 40 + 4 * depth / family.transform + 2
                                               : std::min(family.rows(), kDepth) + family.rows() / kDepth +
-                                                    2 * (family.depth / family.rows() + 1) + family.rank + 24;
-    return steps * unit * 1.01;
+                                                    2 * (depth / family.kappa_rows() + 1) + family.rank + 24;
+    return steps * unit * 1.01 + 4 * family.largest_phase(block(family, 0)) * 0x1p-53;
   }
 
   Padded<T> pad(const double* value, std::int64_t size, double scale) const;

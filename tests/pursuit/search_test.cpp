@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <numbers>
 #include <random>
 #include <vector>
 
@@ -109,6 +110,7 @@ TEST_P(SearchOfRandomGrids, finds_the_index_of_brute_force) {
         const atoms::Samples all{masked.data(), weight.empty() ? nullptr : weight.data(), samples};
         const std::uint64_t want = brute_force(grid, all, phase_fixed);
         if (winner.energy > 0) {
+          EXPECT_GE(winner.survivors, 1u);  // else it lay above its own bound
           EXPECT_EQ(winner.index, want) << "grid " << i << ", " << samples << " samples, " << grid.size << " atoms";
         }
       });
@@ -187,6 +189,7 @@ TEST(Search, finds_the_index_of_brute_force_where_basis_windows_and_foldings_ser
     if (winner.energy > 0) {
       const std::uint64_t want = brute_force(grid, all, phase_fixed);
       EXPECT_EQ(winner.index, want) << "grid " << i;
+      EXPECT_GE(winner.survivors, 1u);
       searcher.scale_bound_for_test(0.01);
       wrong_with_a_hundredth += searcher.best(x, weight, 0, &pool).index != want;
     }
@@ -374,6 +377,33 @@ TEST(Search, near_duplicates_come_out_right_because_of_the_bound) {
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(survivors, d.signals.size());  // the screen alone could not tell
   EXPECT_GT(wrong_with_a_hundredth, 0);    // and the bound is not a hundred times too wide
+}
+
+// Thousands of samples wrapped or folded onto one point by a coarse step in frequency, and phases of 1e9 radians: an
+// atom above its own bound would have no survivor.
+TEST(Search, bounds_hold_where_a_period_is_short_beside_the_atom_and_phases_are_huge) {
+  core::ThreadPool pool(2);
+  const int samples = 100000;
+  std::vector<double> x(static_cast<std::size_t>(samples));
+  const auto survivors = [&](const ExplicitGrid& axes, Precision precision) {
+    const Grid grid = atoms::make_grid(axes, 1.0, samples, {});
+    const Winner winner = Searcher(grid, precision, false, pool).best(x, {}, 0, &pool);
+    EXPECT_GT(winner.energy, 0);
+    EXPECT_EQ(winner.index, brute_force(grid, {x.data(), nullptr, samples}, false));
+    return winner.survivors;
+  };
+  for (const double first : {0.03, 0.041, 0.0625, 0.125}) {  // transforms, and foldings where halves of 1/8 are met
+    for (int n = 0; n < samples; ++n)
+      x[static_cast<std::size_t>(n)] = std::cos(2 * std::numbers::pi * first * (n - samples / 2));
+    EXPECT_GE(
+        survivors({{50000, 50000, 1}, true, {first, first + 0.25, 0.125}, {9, 9, 1}, {0, 0, 1}}, Precision::exact), 1u);
+  }
+  Random random(90);
+  for (double& v : x) v = random.normal();
+  for (const Precision precision : {Precision::exact, Precision::double_}) {
+    EXPECT_GE(survivors({{50000, 50000, 1}, true, {0.1, 0.4, 0.05}, {8.987, 8.987, 1}, {0.01, 0.4, 0.05}}, precision),
+              1u);
+  }
 }
 
 TEST(Search, a_residual_of_zeros_has_no_winner_and_nan_is_an_error) {

@@ -11,7 +11,7 @@
 namespace envoi::pursuit {
 
 inline constexpr int kChunk = 32;   // frequencies of a unit
-inline constexpr int kDepth = 256;  // samples summed before partial sums are added up
+inline constexpr int kDepth = 128;  // samples summed before partial sums are added up
 inline constexpr int kMostLanes = 64;
 
 // Frequencies f with f P = a whole number, or all a whole number and a half, make cos and sin (2 pi f k) repeat (or
