@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "envoi/matrix.hpp"
@@ -64,6 +66,7 @@ class ENVOI_API Packed {
   DType dtype() const;
 
   struct Data;
+  explicit Packed(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   const Data& data() const { return *data_; }
 
  private:
@@ -74,19 +77,21 @@ class ENVOI_API Packed {
 class ENVOI_API Columns {
  public:
   Columns(const Packed& b) : parts_{b} {}
-  Columns(const Operand& b) : Columns(Packed(b)) {}  // packed for this product alone, by the default threads
+  Columns(const Operand& b) : whole_(b) {}  // packed in each product, by its threads
   Columns(const Matrix& b) : Columns(Operand(b)) {}
   // Group g is the next group_rows[g] rows of A, which may be 0, times parts[g]. All parts have the same shape and
   // type.
   static Columns grouped(std::vector<Packed> parts, std::vector<std::int64_t> group_rows);
 
-  std::int64_t rows() const { return parts_.front().rows(); }
-  std::int64_t columns() const { return parts_.front().columns(); }
-  DType dtype() const { return parts_.front().dtype(); }
+  std::int64_t rows() const { return whole_ ? whole_->rows() : parts_.front().rows(); }
+  std::int64_t columns() const { return whole_ ? whole_->columns() : parts_.front().columns(); }
+  DType dtype() const { return whole_ ? whole_->dtype() : parts_.front().dtype(); }
+  const std::optional<Operand>& whole() const { return whole_; }  // where there are no parts: not packed yet
   const std::vector<Packed>& parts() const { return parts_; }
   const std::vector<std::int64_t>& group_rows() const { return group_rows_; }  // empty: not grouped
 
  private:
+  std::optional<Operand> whole_;
   std::vector<Packed> parts_;
   std::vector<std::int64_t> group_rows_;
 };

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "core/thread_pool.hpp"
 #include "envoi/gemm.hpp"
 #include "gemm/gemm.hpp"
+#include "gemm/packed.hpp"
 
 namespace envoi::gemm {
 namespace {
@@ -29,8 +31,10 @@ void run_menu(ApplyTile<float> Menu<float>::*single, ApplyTile<double> Menu<doub
 
 struct Stateless {};
 
-std::vector<Winner> winners_of(const char* name, const Operand& a, const Columns& b, std::int64_t slots, PortKind kind,
-                               std::int64_t k, core::ThreadPool& pool) {
+std::vector<Winner> winners_of(const char* name, const Operand& a, const Columns& columns, std::int64_t slots,
+                               PortKind kind, std::int64_t k, core::ThreadPool& pool) {
+  std::optional<Columns> own;
+  const Columns& b = packed(columns, pool, own);  // B is refused before room is made for its winners
   if (k < 1) throw Error(ErrorKind::bad_argument, "the best " + std::to_string(k) + " are none; ask for at least 1");
   std::int64_t count = 0;
   if (slots < 0 || __builtin_mul_overflow(slots, k, &count) || count > (std::int64_t{1} << 40)) {

@@ -80,6 +80,10 @@ std::shared_ptr<const Packed::Data> pack(const Operand& b, core::ThreadPool& poo
   return data;
 }
 
+const Columns& packed(const Columns& b, core::ThreadPool& pool, std::optional<Columns>& own) {
+  return b.whole() ? own.emplace(Packed(pack(*b.whole(), pool))) : b;
+}
+
 Packed::Packed(const Operand& b, unsigned threads) {
   const bool small = b.rows() * 1.0 * b.columns() < 1e6;
   core::ThreadPool pool(small ? 1 : core::thread_count(threads));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "envoi/operand.hpp"
 
@@ -27,5 +28,8 @@ struct Packed::Data {
 };
 
 std::shared_ptr<const Packed::Data> pack(const Operand& b, core::ThreadPool& pool);
+
+// B if it is packed, else what this pool packs it into, which `own` then holds.
+const Columns& packed(const Columns& b, core::ThreadPool& pool, std::optional<Columns>& own);
 
 }  // namespace envoi::gemm

@@ -1,6 +1,7 @@
 // gemm(A, B, ending): shares out tiles, brings the rows of A to the main loop, hands its sums to the ending.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -131,7 +132,9 @@ bool sums_in_double(const Operand& a, const Columns& b) {
 }
 
 template <class T>
-void run(const Operand& a, const Columns& b, const EndingCall<T>& call, core::ThreadPool& pool) {
+void run(const Operand& a, const Columns& columns, const EndingCall<T>& call, core::ThreadPool& pool) {
+  std::optional<Columns> own;
+  const Columns& b = packed(columns, pool, own);
   const Vectors rows = Vectors::rows_of(a);
   if (sums_in_double(a, b) != std::is_same_v<T, double>) {
     throw Error(ErrorKind::bad_argument, "this ending is for sums of another type than those of A and B");

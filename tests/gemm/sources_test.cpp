@@ -1,6 +1,8 @@
 // Operand sources: whatever A and B are made from, the same numbers give the same bits.
+#include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "reference.hpp"
 
@@ -166,6 +168,24 @@ TEST(gemm_sources, groups_have_a_b_each_and_may_be_empty) {
               MutableMatrix(c.data(), m, n), static_cast<unsigned>(draw(1, 3)));
     ASSERT_EQ(c, wanted);
   }
+}
+
+// A B that is packed for one product is packed by the threads of that product.
+TEST(gemm_sources, one_thread_packs_where_one_is_asked_for) {
+  const std::int64_t depth = 500, columns = 4096;
+  std::atomic<int> elsewhere = 0;
+  const std::thread::id here = std::this_thread::get_id();
+  const Operand b =
+      Operand::synthesised(columns, depth, FillRows<float>([&](std::int64_t, std::int64_t count, float* to) {
+                             if (std::this_thread::get_id() != here) ++elsewhere;
+                             std::fill(to, to + count * depth, 1.0f);
+                           }))
+          .transposed();
+  const std::vector<float> a(static_cast<std::size_t>(depth), 1.0f);
+  std::vector<float> c(static_cast<std::size_t>(columns));
+  store(Matrix(a.data(), 1, depth), b, MutableMatrix(c.data(), 1, columns), 1);
+  EXPECT_EQ(c, std::vector<float>(c.size(), 500.0f));
+  EXPECT_EQ(elsewhere, 0);
 }
 
 }  // namespace
