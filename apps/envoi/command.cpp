@@ -67,7 +67,9 @@ int report_current_exception(const std::string& file) {
     complain(error.what());
     return exit_code(error.kind());
   } catch (const std::bad_alloc&) {
-    complain("not enough memory for this job; use shorter windows or fewer channels");
+    complain(
+        "not enough memory for this job; give it less at once (shorter windows, fewer signals), or a file instead of "
+        "standard input");
     return kInput;
   } catch (const std::exception& error) {
     complain(std::string("internal fault: ") + error.what());

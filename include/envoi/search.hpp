@@ -27,8 +27,8 @@ struct DictionaryState;
 class ENVOI_API Dictionary {
  public:
   // A view of memory, which is not copied, must outlive the Dictionary and must not change meanwhile. Atom i begins at
-  // values + i * row_stride; row_stride 0 means `samples`. Throws Error (bad_argument) for no atoms, no samples or a
-  // row_stride below `samples`.
+  // values + i * row_stride; row_stride 0 means `samples`. Throws Error (bad_argument) for no atoms, no samples, a null
+  // pointer, a row_stride below `samples`, or more than any memory holds.
   Dictionary(const float* values, std::size_t atoms, std::size_t samples, std::size_t row_stride = 0);
   Dictionary(const double* values, std::size_t atoms, std::size_t samples, std::size_t row_stride = 0);
   explicit Dictionary(std::unique_ptr<pursuit::RowSource> source);  // inside the library: see open_dictionary

@@ -31,7 +31,8 @@ std::set<std::string>& registry() {
 }
 
 [[noreturn]] void fail(const std::string& path, const char* what, int reason) {
-  throw Error(ErrorKind::bad_file, path + ": cannot " + what + ": " + std::strerror(reason));
+  throw Error(ErrorKind::bad_file, path + ": cannot " + what + ": " + std::strerror(reason) +
+                                       (reason == EISDIR ? "; name a file in it" : ""));
 }
 
 bool is_standard_output(const std::string& path) {

@@ -109,7 +109,7 @@ unsigned thread_count(unsigned asked) {
   if (const char* text = std::getenv("ENVOI_THREADS"); text && *text) {
     char* end = nullptr;
     const long value = std::strtol(text, &end, 10);
-    if (*end != 0 || value < 1 || value > static_cast<long>(kMost)) {
+    if (*text < '0' || *text > '9' || *end != 0 || value < 1 || value > static_cast<long>(kMost)) {
       throw Error(ErrorKind::bad_argument,
                   "ENVOI_THREADS is '" + std::string(text) + "'; set it to a whole number from 1 to 1024");
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "envoi/ending/tile.hpp"
@@ -35,6 +36,11 @@ std::unique_ptr<RowSource> memory_rows(const void* values, bool wide, std::size_
     throw Error(ErrorKind::bad_argument, "a dictionary's row_stride of " + std::to_string(row_stride) +
                                              " is below its " + std::to_string(samples) + " samples");
   }
+  const std::string size = std::to_string(atoms) + " atoms, " + std::to_string(rows->row_stride) + " numbers apart";
+  if (rows->row_stride > 0 && atoms > PTRDIFF_MAX / sizeof(double) / rows->row_stride)
+    throw Error(ErrorKind::bad_argument, "a dictionary of " + size + ", is larger than any memory");
+  if (!values && atoms > 0 && samples > 0)
+    throw Error(ErrorKind::bad_argument, "a dictionary of " + size + ", is at a null pointer");
   return rows;
 }
 

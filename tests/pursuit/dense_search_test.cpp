@@ -375,6 +375,8 @@ TEST(DenseSearch, faults_say_what_and_where) {
   message_of(ErrorKind::bad_argument, [&] { search(dictionary, signals.first(39), options); });
   message_of(ErrorKind::bad_argument, [&] { Dictionary(c.rows.data(), 0, 20); });
   message_of(ErrorKind::bad_argument, [&] { Dictionary(c.rows.data(), 1, 20, 10); });
+  message_of(ErrorKind::bad_argument, [&] { Dictionary(static_cast<const float*>(nullptr), 4, 5); });
+  message_of(ErrorKind::bad_argument, [&] { Dictionary(c.rows.data(), std::size_t{1} << 62, 20); });
   options.progress = [](const SearchProgress&) { return false; };
   message_of(ErrorKind::cancelled, [&] { search(dictionary, signals, options); });
   options = {};
