@@ -34,7 +34,7 @@ template <>
 inline constexpr DType dtype_of<bfloat16> = DType::bf16;
 
 // Element (i, j) is at data[i * row_stride + j * column_stride]; strides count elements, may be 0 or negative, and rows
-// may overlap (in what is read only).
+// may overlap (in what is read only). Rows x columns stored by columns: Matrix(data, rows, columns, 1, rows).
 struct Matrix {
   const void* data = nullptr;
   DType dtype = DType::f32;

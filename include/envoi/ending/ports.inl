@@ -1,6 +1,6 @@
 // The ports of endings. No include guard: this text is compiled once for every vector type that endings run on.
 // V is that type, with the operators and functions of `Pair<V>`, which is two adjacent columns; V(number) is a constant.
-// Where a pair is wanted a V will do, for both columns.
+// Where these want a pair a V will do, for both columns.
 
 template <class V>
 struct Pair {

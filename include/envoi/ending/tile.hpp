@@ -27,7 +27,8 @@ struct FinishedTile {
   int odds() const { return columns / 2; }
 };
 
-// A winner of argmax or top-k; index -1 where there was no (further) candidate.
+// A winner of argmax or top-k: its value, with its sign, and the index of its column, row or pair of columns; -1 where
+// there was no (further) candidate.
 struct Winner {
   double value = 0;
   std::int64_t index = -1;
