@@ -87,8 +87,10 @@ void want_shape(const Port& port, const std::string& name, std::int64_t rows, st
 
 // A result must not be written twice in one place.
 void want_apart(const Port& port, const std::string& name) {
-  const std::int64_t down = std::abs(port.row_stride), along = std::abs(port.column_stride);
   const bool one_row = port.rows <= 1, one_column = port.columns <= 1;
+  // The stride of a single row or column is never taken, whatever it is.
+  const std::int64_t down = one_row ? 0 : std::abs(port.row_stride),
+                     along = one_column ? 0 : std::abs(port.column_stride);
   const bool apart = (one_row || down > 0) && (one_column || along > 0) &&
                      (one_row || one_column || down / along >= port.columns || along / down >= port.rows ||
                       down > (port.columns - 1) * along || along > (port.rows - 1) * down);
@@ -170,7 +172,14 @@ Extent extent(const Matrix& m) {
 
 bool surely_overlap(const Matrix& a, const Matrix& b) {
   const Extent p = extent(a), q = extent(b);
-  return p.compact && q.compact && p.begin < q.end && q.begin < p.end;
+  if (p.begin == p.end || q.begin == q.end) return false;
+  if (p.compact && q.compact) return p.begin < q.end && q.begin < p.end;
+  // Beside a compact one, the other's first element tells: where it lies there is something.
+  const auto holds = [](const Extent& whole, const void* element) {
+    const auto at = reinterpret_cast<std::uintptr_t>(element);
+    return whole.compact && at >= whole.begin && at < whole.end;
+  };
+  return holds(p, b.data) || holds(q, a.data);
 }
 
 bool same_view(const Matrix& a, const Matrix& b) {

@@ -1,5 +1,5 @@
 // The ports of endings. No include guard: this text is compiled once for every vector type that endings run on.
-// V is that type, with the operators and functions of `Pair<V>`, which is two adjacent columns; V(number) is a constant.
+// V is that type, with the operators and functions of `Pair<V>`, two adjacent columns; V(number) is a constant.
 // Where these want a pair a V will do, for both columns.
 
 template <class V>
