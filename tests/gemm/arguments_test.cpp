@@ -77,10 +77,18 @@ TEST_F(gemm_arguments, results_that_overlap) {
   EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 7)));
   EXPECT_REFUSED("overlaps itself", store(a, b, MutableMatrix(out.data(), 4, 8, 0)));
   EXPECT_REFUSED("overlaps A", store(Matrix(out.data(), 4, 6), b, c));
+  // A view with gaps inside a result that has none.
+  EXPECT_REFUSED("overlaps", rope(a, b, Matrix(out.data(), 4, 4, 8, 1), Matrix(out.data() + 4, 4, 4, 8, 1), c));
   EXPECT_REFUSED("sum overlaps residual",
                  residual_squares(a, b, Matrix(out.data() + 1, 4, 8), c, MutableMatrix(out.data() + 50, 4, 1)));
   EXPECT_REFUSED("squares overlaps sum",
                  residual_squares(a, b, Matrix(numbers.data(), 4, 8), c, MutableMatrix(out.data() + 3, 4, 1)));
+}
+
+TEST_F(gemm_arguments, the_stride_of_a_single_row_is_never_taken) {
+  std::vector<float> row(8);
+  store(Matrix(numbers.data(), 1, 6), b, MutableMatrix(row.data(), 1, 8, std::numeric_limits<std::int64_t>::min(), 1));
+  EXPECT_EQ(row, std::vector<float>(8, 6.0f));
 }
 
 // An error names the argument of a function, and of an ending of one's own the number and kind of the port.
