@@ -94,11 +94,11 @@ struct SelectPort : Port {
 // The best k of every row or column that one worker has seen.
 struct Best {
   std::int64_t k = 1;
-  bool magnitude = false;         // keys are magnitudes of values
-  void* threshold = nullptr;      // [slot], of the accumulators' type: the k-th best key, once there are k
-  double* values = nullptr;       // [slot][k], best first
-  std::int64_t* index = nullptr;  // [slot][k]
-  std::int64_t* count = nullptr;  // [slot]
+  bool magnitude = false;                      // keys are magnitudes of values
+  void* threshold = nullptr;                   // [slot], of the accumulators' type: the k-th best key, once there are k
+  double* values = nullptr;                    // [slot][k], best first
+  std::int64_t* index = nullptr;               // [slot][k]
+  std::int64_t* count = nullptr;               // [slot]
   std::int64_t nan_row = -1, nan_column = -1;  // the first NaN
 
   void note_nan(std::int64_t row, std::int64_t column) {
