@@ -37,20 +37,6 @@ Batches draw_batches(std::size_t count) {
   return batches;
 }
 
-// Reads so many bytes with so many threads, as a sum of words.
-void read_all(const void* data, std::size_t bytes, unsigned threads) {
-  const auto* words = static_cast<const std::uint64_t*>(data);
-  const std::size_t count = bytes / sizeof(std::uint64_t), piece = (count + 16 * threads - 1) / (16 * threads);
-  envoi::core::ThreadPool pool(threads);
-  std::vector<std::uint64_t> sums(16 * threads);
-  pool.run(sums.size(), [&](std::size_t i, unsigned) {
-    sums[i] =
-        std::accumulate(words + std::min(count, i * piece), words + std::min(count, (i + 1) * piece), std::uint64_t{0});
-  });
-  volatile std::uint64_t kept = std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
-  static_cast<void>(kept);
-}
-
 std::uint64_t most_survivors(const envoi::SearchResult& result) {
   std::uint64_t most = 0;
   for (const envoi::SignalMatches& signal : result.signals) most = std::max(most, signal.certificate.survivors);

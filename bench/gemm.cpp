@@ -34,19 +34,6 @@ std::vector<T> draw(std::int64_t count) {
   return values;
 }
 
-void read_all(const void* data, std::size_t bytes, unsigned threads) {
-  const auto* words = static_cast<const std::uint64_t*>(data);
-  const std::size_t count = bytes / sizeof(std::uint64_t), piece = (count + 16 * threads - 1) / (16 * threads);
-  envoi::core::ThreadPool pool(threads);
-  std::vector<std::uint64_t> sums(16 * threads);
-  pool.run(sums.size(), [&](std::size_t i, unsigned) {
-    sums[i] =
-        std::accumulate(words + std::min(count, i * piece), words + std::min(count, (i + 1) * piece), std::uint64_t{0});
-  });
-  volatile std::uint64_t kept = std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
-  static_cast<void>(kept);
-}
-
 // ours(threads) beside theirs(threads), both of this shape; `streamed` is what has to be read from memory.
 template <class Ours, class Theirs>
 void add_rows(Rows& rows, const std::string& name, const Shape& shape, const void* streamed, std::size_t bytes,

@@ -1,6 +1,11 @@
 // Rows that stand beside a peer's.
 #include "peer.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "core/thread_pool.hpp"
 #include "openblas.hpp"
 
 namespace bench {
@@ -10,6 +15,19 @@ std::vector<unsigned> thread_counts() {
 }
 
 std::string threads_text(unsigned threads) { return std::to_string(threads) + (threads == 1 ? " thread" : " threads"); }
+
+void read_all(const void* data, std::size_t bytes, unsigned threads) {
+  const auto* words = static_cast<const std::uint64_t*>(data);
+  const std::size_t count = bytes / sizeof(std::uint64_t), piece = (count + 16 * threads - 1) / (16 * threads);
+  envoi::core::ThreadPool pool(threads);
+  std::vector<std::uint64_t> sums(16 * threads);
+  pool.run(sums.size(), [&](std::size_t i, unsigned) {
+    sums[i] =
+        std::accumulate(words + std::min(count, i * piece), words + std::min(count, (i + 1) * piece), std::uint64_t{0});
+  });
+  volatile std::uint64_t kept = std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
+  static_cast<void>(kept);
+}
 
 Row& against_peer(Row& row, const Paired& times, unsigned threads, const std::string& calls) {
   return row.with("envoi_ms", times.ours_ms)

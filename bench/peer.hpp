@@ -1,6 +1,7 @@
 // What rows that stand beside OpenBLAS's share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@ namespace bench {
 
 std::vector<unsigned> thread_counts();  // one, and all processors
 std::string threads_text(unsigned threads);
+
+// Reads so many bytes with so many threads, as a sum of words.
+void read_all(const void* data, std::size_t bytes, unsigned threads);
 
 // Times of ours and the peer's, and their ratio.
 Row& against_peer(Row& row, const Paired& times, unsigned threads, const std::string& calls = "sgemv+isamax");
