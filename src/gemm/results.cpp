@@ -309,7 +309,8 @@ void Results<T>::finish_reduction(const PortState& state) {
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
   for (std::int64_t i = 0; i < count; ++i) {
     T value = state.kind == PortKind::max_n || state.kind == PortKind::lse_n ? kNothing : 0;
-    if (state.kind == PortKind::lse_n) {
+    if (blocks == 0) {  // there are no partial results, not even at an address
+    } else if (state.kind == PortKind::lse_n) {
       const T* pairs = partials + 2 * i;
       for (std::int64_t b = 0; b < blocks; ++b) value = larger(value, pairs[b * state.partial_stride]);
       if (std::abs(value) < std::numeric_limits<T>::infinity()) {

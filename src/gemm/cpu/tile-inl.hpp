@@ -100,6 +100,7 @@ struct Sums {
   Sums<rows - 1, width, A, B, T> before;
   Vec<T> s0, s1, s2, s3;
 
+  HWY_INLINE Sums() {}  // written out, so that it is of this instruction set
   HWY_INLINE void Clear() {
     before.Clear();
     s0 = s1 = s2 = s3 = hn::Zero(Tag<T>());
@@ -126,6 +127,7 @@ struct Sums {
 };
 template <int width, class A, class B, class T>
 struct Sums<0, width, A, B, T> {
+  HWY_INLINE Sums() {}
   HWY_INLINE void Clear() {}
   HWY_INLINE void Add(const A* const*, size_t, Vec<T>, Vec<T>, Vec<T>, Vec<T>) {}
   HWY_INLINE void Store(T*, std::int64_t) const {}
