@@ -2,11 +2,9 @@
 // reading.
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <span>
 
 #include "bench.hpp"
-#include "core/thread_pool.hpp"
 #include "envoi/search.hpp"
 #include "openblas.hpp"
 #include "peer.hpp"

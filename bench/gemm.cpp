@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <random>
 
 #include "bench.hpp"
-#include "core/thread_pool.hpp"
 #include "openblas.hpp"
 #include "peer.hpp"
 

@@ -16,17 +16,12 @@
 #include "envoi/error.hpp"
 #include "envoi/search.hpp"
 #include "pursuit/dense_screen.hpp"
+#include "pursuit/random.hpp"
 
 namespace envoi {
 namespace {
 
-struct Random {
-  std::mt19937_64 engine;
-  explicit Random(std::uint64_t seed) : engine(seed) {}
-  double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine); }
-  int integer(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); }
-  double normal() { return std::normal_distribution<double>()(engine); }
-};
+using tests::Random;
 
 // The documented sum.
 template <class A, class B>

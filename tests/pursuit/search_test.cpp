@@ -11,6 +11,7 @@
 #include "effort.hpp"
 #include "envoi/error.hpp"
 #include "pursuit/cpu/screen.hpp"
+#include "pursuit/random.hpp"
 #include "pursuit/screen_tables.hpp"
 
 namespace envoi::pursuit {
@@ -32,13 +33,7 @@ std::uint64_t brute_force(const Grid& grid, const atoms::Samples& samples, bool 
   return grid.size;
 }
 
-struct Random {
-  std::mt19937_64 engine;
-  explicit Random(std::uint64_t seed) : engine(seed) {}
-  double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(engine); }
-  int integer(int low, int high) { return std::uniform_int_distribution<int>(low, high)(engine); }
-  double normal() { return std::normal_distribution<double>()(engine); }
-};
+using tests::Random;
 
 // Steps that divide nothing, centres on whole samples, halves or anywhere, atoms cut by the edges and outside them.
 ExplicitGrid random_axes(Random& random, int samples) {
@@ -99,15 +94,10 @@ TEST_P(SearchOfRandomGrids, finds_the_index_of_brute_force) {
       tests::effort(200, 1), 10 + static_cast<std::uint64_t>(phase_fixed),
       [&, precision = precision, phase_fixed = phase_fixed](Random& random, const Grid& grid, int samples, int i) {
         const Searcher searcher(grid, precision, phase_fixed, pool);
-        const std::vector<double> x = random_signal(random, samples, i % 6);
-        std::vector<double> weight;
-        if (i % 4 == 3) {
-          for (int n = 0; n < samples; ++n) weight.push_back(random.uniform(0, 1) < 0.7);
-        }
-        std::vector<double> masked = x;
-        for (std::size_t n = 0; n < weight.size(); ++n) masked[n] *= weight[n];
-        const Winner winner = searcher.best(masked, weight, 0, &pool);
-        const atoms::Samples all{masked.data(), weight.empty() ? nullptr : weight.data(), samples};
+        std::vector<double> x = random_signal(random, samples, i % 6), weight;
+        if (i % 4 == 3) weight = random.leave_out(x);
+        const Winner winner = searcher.best(x, weight, 0, &pool);
+        const atoms::Samples all{x.data(), weight.empty() ? nullptr : weight.data(), samples};
         const std::uint64_t want = brute_force(grid, all, phase_fixed);
         if (winner.energy > 0) {
           EXPECT_GE(winner.survivors, 1u);  // else it lay above its own bound
@@ -132,12 +122,7 @@ TEST(Search, finds_the_index_of_brute_force_where_transforms_serve) {
     for (const Family& family : plan_families(grid, screen_kernels<float>().lanes, true))
       transforms += family.transform > 0;
     std::vector<double> x = random_signal(random, samples, i % 6), weight;
-    if (i % 4 == 3) {
-      for (double& v : x) {
-        weight.push_back(random.uniform(0, 1) < 0.7);
-        v *= weight.back();
-      }
-    }
+    if (i % 4 == 3) weight = random.leave_out(x);
     const Winner winner = searcher.best(x, weight, 0, &pool);
     const atoms::Samples all{x.data(), weight.empty() ? nullptr : weight.data(), samples};
     if (winner.energy > 0) {
@@ -178,12 +163,7 @@ TEST(Search, finds_the_index_of_brute_force_where_basis_windows_and_foldings_ser
       folded += family.rows() < family.depth;
     }
     std::vector<double> x = random_signal(random, samples, i % 6), weight;
-    if (i % 4 == 3) {
-      for (double& v : x) {
-        weight.push_back(random.uniform(0, 1) < 0.7);
-        v *= weight.back();
-      }
-    }
+    if (i % 4 == 3) weight = random.leave_out(x);
     const Winner winner = searcher.best(x, weight, 0, &pool);
     const atoms::Samples all{x.data(), weight.empty() ? nullptr : weight.data(), samples};
     if (winner.energy > 0) {

@@ -1,0 +1,35 @@
+// One window of a channel taken apart: trend, searches, refinement, stop rules.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/thread_pool.hpp"
+#include "envoi/decomposition.hpp"
+#include "envoi/options.hpp"
+#include "envoi/recording.hpp"
+#include "pursuit/resolve.hpp"
+#include "pursuit/search.hpp"
+
+namespace envoi::pursuit {
+
+// A grid and its tables, for segments of one length.
+struct Prepared {
+  atoms::Grid grid;
+  std::unique_ptr<Searcher> searcher;
+};
+
+struct SegmentResult {
+  Segment segment;  // without its channel and first atom
+  std::vector<Chirplet> atoms;
+};
+
+// `options` resolved. The pool may be null: this thread alone. The state is scratch, for one segment at a time; `poll`
+// is called before each search and throws to cancel. Same bits for any pool.
+// Throws Error (numerical) for infinite samples and for those whose squares overflow.
+SegmentResult take_apart(const Channel& channel, const PursuitOptions& options, const Prepared& prepared,
+                         const Window& window, core::ThreadPool* pool, SearchState& state,
+                         const std::function<void()>& poll);
+
+}  // namespace envoi::pursuit
