@@ -106,10 +106,11 @@ struct Program {
 struct Decomposition {
   Program program;
   Source source;
-  ReadOptions input;       // how the source was read; filled in by whoever read it
-  double rate_hz = 0;      // of the first channel
-  PursuitOptions options;  // as resolved for the first channel: defaults filled in
-  GridSummary grid;        // of the first channel
+  ReadOptions input;          // how the source was read; filled in by whoever read it
+  Conditioning conditioning;  // what was done to it then; likewise
+  double rate_hz = 0;         // of the first channel
+  PursuitOptions options;     // as resolved for the first channel: defaults filled in
+  GridSummary grid;           // of the first channel
   std::vector<AnalysedChannel> channels;
   std::vector<Segment> segments;  // by channel, then time
   std::vector<Chirplet> atoms;    // by segment, then order found

@@ -18,18 +18,44 @@ struct Range {
 
 // Which part of a file to read, and what the file does not say itself.
 struct ReadOptions {
-  std::string format;                 // "": by content and ending; else edf bdf wav flac audio text npy f32 f64
+  std::string format;                 // "": by content and ending; else edf bdf brainvision xdf hdf5 mat wav text ...
   std::optional<double> rate_hz;      // for files that do not carry it; contradicting one that does is an error
   std::string column;                 // text: name or 1-based number; "": every numeric column but time
   std::string time_column;            // text: name or 1-based number; "none"; "": found by its name or values
   std::vector<std::string> channels;  // names, globs (Fp*), 1-based numbers and ranges (1-4); empty: all
+  std::vector<std::string> exclude;   // left out of these, in the same forms: bad channels
+  std::vector<std::string> types;     // of these types alone ("eeg"); empty: all
+  std::string dataset;                // HDF5 and MATLAB: path of the data set, or variable; "": the only one
+  std::string stream;                 // XDF: name, type or 1-based number; "": every stream of numbers at a rate
+  bool bad_spans_missing = true;      // samples under annotations that begin with BAD_ (or BAD ) count as missing
   std::optional<double> from_s;       // on the recording's own axis; samples in [from_s, to_s)
   std::optional<double> to_s;
+};
+
+// What is done to a recording before it is analysed, in this order. Zero-phase throughout; missing samples stay missing
+// and do not spread.
+struct Conditioning {
+  std::string reference;             // "", "average", or names of channels whose mean is taken off (A1,A2)
+  std::vector<std::string> bipolar;  // "F3-C3": these differences instead of the channels
+  std::optional<double> high_pass_hz;
+  std::optional<double> low_pass_hz;  // with high_pass_hz below it a band-pass
+  std::vector<double> notch_hz;
+  std::optional<double> resample_hz;
+
+  bool empty() const {
+    return reference.empty() && bipolar.empty() && !high_pass_hz && !low_pass_hz && notch_hz.empty() && !resample_hz;
+  }
 };
 
 enum class Method { mp, omp, joint };
 enum class Detrend { mean, linear, none };
 enum class Missing { reject, weight };
+// How several channels of one rate are taken apart.
+enum class Channels {
+  independent,
+  joint,       // one time, frequency, duration and chirp rate for all, an amplitude and a phase for each
+  joint_phase  // one phase as well
+};
 enum class Precision {
   exact,   // fp32 screen, winner certified in fp64
   double_  // fp64 throughout
@@ -61,6 +87,8 @@ struct StopRules {
   std::optional<double> snr_db;             // after the first atom that reaches it
   std::optional<double> energy_left_share;  // in (0, 1): after the first atom that leaves at most so much
   std::optional<double> noise_p;            // in (0, 1): when the best atom could be white noise, at this alarm rate
+  std::optional<double> threshold;          // unit^2: before the first atom that takes less energy
+  std::optional<double> density_per_s;      // whole_signal: at most so many atoms a second
 };
 
 struct Progress {
@@ -87,7 +115,10 @@ struct PursuitOptions {
   Missing missing = Missing::reject;
 
   std::optional<double> window_s;
-  bool whole = false;           // one window over everything; excludes window_s
+  bool whole = false;            // one window over everything; excludes window_s
+  bool whole_signal = false;     // no windows at all: atoms of the whole recording, found by local rounds
+  std::vector<double> starts_s;  // windows of window_s that begin here, on the recording's axis, and nowhere else
+  Channels channels = Channels::independent;
   std::optional<double> hop_s;  // default: the window
 
   // How to run; none of these changes a bit of the result, but precision.

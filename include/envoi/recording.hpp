@@ -21,6 +21,7 @@ struct Annotation {
 
 struct Channel {
   std::string name;    // UTF-8; unique within a recording (readers append " (2)" and so on)
+  std::string type;    // lower case: "eeg", "eog", "emg", "ecg", "resp", "audio", "misc", ...; "" when unknown
   std::string unit;    // "uV", "V", "" when unknown
   double rate_hz = 0;  // samples a second
   double start_s = 0;  // time of the first sample on the recording's own axis
@@ -29,10 +30,11 @@ struct Channel {
 };
 
 struct Recording {
-  std::string name;    // file name without folder
-  std::string format;  // "edf", "edf+", "bdf", "bdf+", "wav", "flac", ..., "text", "npy", "f32", "f64", "memory"
-  std::string sha256;  // of the file's bytes, lower-case hex; empty when not from a file
-  std::string start;   // ISO 8601 date and time without zone; empty when unknown
+  std::string name;  // file name without folder
+  std::string
+      format;  // "edf", "edf+", "bdf", "bdf+", "brainvision", "xdf", "hdf5", "mat", "wav", "text", ..., "memory"
+  std::string sha256;             // of the file's bytes, lower-case hex; empty when not from a file
+  std::string start;              // ISO 8601 date and time without zone; empty when unknown
   std::vector<Channel> channels;  // data channels only
   std::vector<Annotation> annotations;
   std::vector<std::string> warnings;  // what the reader noticed, a sentence each

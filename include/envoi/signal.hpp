@@ -16,6 +16,10 @@ namespace envoi {
 // Reads a file; "-" reads standard input. Throws Error (bad_file, bad_argument, out_of_memory).
 ENVOI_API Recording read(const std::string& path, const ReadOptions& options = {});
 
+// Re-references, filters and resamples in place, as Conditioning says. Throws Error (bad_argument: a channel that is
+// not there, a frequency that the rate does not allow, channels of several rates where one is needed).
+ENVOI_API void condition(Recording& recording, const Conditioning& conditioning);
+
 // Writes one channel a column; the ending chooses: .npy (float64, samples x channels; one channel: samples),
 // .wav (32-bit float, whole rates only; a missing sample becomes 0), .txt .csv .tsv (shortest digits that read back
 // the same). A single channel in .txt is one value a line; other text has a header row and a column time_s first.
