@@ -39,27 +39,38 @@ std::string as_it_is(const std::string& text, const char*) { return text; }
 AnalyzeOptions options_of(const std::string& path) {
   const Decomposition result = read_result(path);
   AnalyzeOptions out{result.input, result.options};
-  if (out.pursuit.whole) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();
+  if (out.pursuit.whole || out.pursuit.whole_signal) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();
   return out;
+}
+
+// Lists parted by commas, given once or more often; they replace those of --like.
+void take_lists(const std::vector<std::string>& lists, const std::string& option, std::vector<std::string>& to) {
+  if (!lists.empty()) to.clear();
+  for (const std::string& list : lists)
+    for (std::size_t at = 0; at <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', at), list.size());
+      if (comma == at) usage_error(option + ": an empty name in '" + one_line(list) + "'");
+      to.push_back(list.substr(at, comma - at));
+      at = comma + 1;
+    }
 }
 
 void take_input(const AnalyzeArguments& a, ReadOptions& input) {
   take(a.format, "--format", as_it_is, input.format);
   take(a.rate, "--rate", parse_positive, input.rate_hz);
+  take(a.raw_channels, "--raw-channels", parse_count, input.raw_channels);
   take(a.column, "--column", as_it_is, input.column);
   take(a.time_column, "--time-column", as_it_is, input.time_column);
   take(a.from, "--from", parse_number, input.from_s);
   take(a.to, "--to", parse_number, input.to_s);
   if (input.from_s && input.to_s && !(*input.from_s < *input.to_s))
     usage_error("--from is not before --to; nothing lies between them");
-  if (!a.channels.empty()) input.channels.clear();
-  for (const std::string& list : a.channels)
-    for (std::size_t at = 0; at <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', at), list.size());
-      if (comma == at) usage_error("--channels: an empty name in '" + one_line(list) + "'");
-      input.channels.push_back(list.substr(at, comma - at));
-      at = comma + 1;
-    }
+  take_lists(a.channels, "--channels", input.channels);
+  take_lists(a.exclude, "--exclude", input.exclude);
+  take_lists(a.types, "--types", input.types);
+  take(a.dataset, "--dataset", as_it_is, input.dataset);
+  take(a.stream, "--stream", as_it_is, input.stream);
+  if (a.keep_bad_spans) input.bad_spans_missing = false;
 }
 
 void take_atoms(const AnalyzeArguments& a, PursuitOptions& o) {
@@ -83,7 +94,15 @@ void take_atoms(const AnalyzeArguments& a, PursuitOptions& o) {
 }
 
 void take_windows(const AnalyzeArguments& a, PursuitOptions& o) {
+  if (a.whole) {
+    if (a.window || a.hop) usage_error("--whole knows no windows; leave out --window and --hop");
+    o.window_s.reset(), o.hop_s.reset();
+    o.whole = false, o.whole_signal = true;
+    o.stop.atoms.reset(), o.stop.snr_db.reset(), o.stop.energy_left_share.reset();  // of --like; given ones are refused
+  }
   if (a.window) {
+    if (o.whole_signal) o.stop.density_per_s.reset();
+    o.whole_signal = false;
     o.window_s.reset(), o.hop_s.reset();
     o.whole = *a.window == "whole";
     if (!o.whole) o.window_s = parse_positive(*a.window, "--window");
@@ -104,13 +123,22 @@ void AnalyzeArguments::declare(CLI::App& c) {
     c.add_flag(name, field, help)->group(group);
   };
   const char* g = "Input";
-  option(g, "--format", format, "NAME", "edf, bdf, wav, flac, text, npy, f32, f64 (else by content and ending)");
+  option(g, "--format", format, "NAME", "edf, bdf, brainvision, xdf, hdf5, mat, wav, flac, text, npy, f32, f64 (else by content and ending)");
   option(g, "-r,--rate", rate, "HZ", "sampling rate, where the file does not carry it");
+  option(g, "--raw-channels", raw_channels, "N", "f32, f64: so many channels, interleaved (default: 1)");
   option(g, "--column", column, "NAME|N", "text: the column to take, by name or from 1");
   option(g, "--time-column", time_column, "NAME|N", "text: the column of times");
   option(g, "-c,--channels", channels, "LIST", "names, globs (Fp*), numbers and ranges (1-4), commas between")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  const auto list = [&](const char* name, std::vector<std::string>& field, const char* help) {
+    option(g, name, field, "LIST", help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  list("--exclude", exclude, "bad channels, in the same forms, left out of these");
+  list("--types", types, "channels of these types alone (eeg,eog)");
+  option(g, "--dataset", dataset, "PATH", "HDF5, MATLAB: the data set or variable");
+  option(g, "--stream", stream, "NAME", "XDF: the stream, by name, type or number");
+  flag(g, "--keep-bad-spans", keep_bad_spans, "samples under annotations that begin with BAD_ count too");
   option(g, "--from", from, "S", "from this time on");
   option(g, "--to", to, "S", "up to this time");
   g = "Conditioning";
@@ -130,11 +158,17 @@ void AnalyzeArguments::declare(CLI::App& c) {
   option(g, "--energy-left", energy_left, "SHARE", "after the first atom that leaves at most so much");
   option(g, "--noise", noise, "P",
          "when the next atom could be white noise, at this alarm rate (coloured is not white)");
+  option(g, "--threshold", threshold, "ENERGY", "before the first atom with less energy, in the channel's unit squared");
+  option(g, "--density", density, "N", "--whole: at most so many atoms a second");
   g = "Method";
   option(g, "-m,--method", method, "WORD", "mp (default), omp or joint");
   flag(g, "--no-refine", no_refine, "leave the atoms on the grid");
   option(g, "-w,--window", window, "S|whole", "length of a window");
   option(g, "--hop", hop, "S", "from window to window (default: the window)");
+  flag(g, "--whole", whole, "no windows: atoms of the whole recording, wherever they lie");
+  option(g, "--across", across, "WORD",
+         "channels: independent (default); joint: one time, frequency, duration and chirp rate for all; joint-phase: "
+         "one phase as well");
   g = "Running";
   option(g, "-t,--threads", threads, "N", "default: all processors; the result does not depend on it");
   option(g, "--device", device, "NAME", "auto (default), cpu, cuda or cuda:I");
@@ -156,6 +190,9 @@ AnalyzeOptions resolve(const AnalyzeArguments& a) {
   take(a.snr, "--snr", parse_number, o.stop.snr_db);
   take(a.energy_left, "--energy-left", share, o.stop.energy_left_share);
   take(a.noise, "--noise", share, o.stop.noise_p);
+  take(a.threshold, "--threshold", parse_positive, o.stop.threshold);
+  take(a.density, "--density", parse_positive, o.stop.density_per_s);
+  take_word(a.across, "--across", results::kChannels, o.channels);
   take_word(a.method, "--method", results::kMethods, o.method);
   if (a.no_refine) o.refine = false;
   if (a.threads) {

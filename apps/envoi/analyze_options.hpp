@@ -12,15 +12,18 @@ namespace envoi::command {
 
 // As typed; unset where the line says nothing, so that --like can fill in.
 struct AnalyzeArguments {
-  std::optional<std::string> format, rate, column, time_column, from, to;
-  std::vector<std::string> channels;
+  std::optional<std::string> format, rate, raw_channels, column, time_column, from, to;
+  std::vector<std::string> channels, exclude, types;
+  std::optional<std::string> dataset, stream;
+  bool keep_bad_spans = false;
   std::optional<std::string> detrend, missing;
   std::optional<std::string> band, durations, chirp_rates, max_loss, grid, phase;
   bool gabor = false;
-  std::optional<std::string> atoms, snr, energy_left, noise;
+  std::optional<std::string> atoms, snr, energy_left, noise, threshold, density;
   std::optional<std::string> method;
   bool no_refine = false;
-  std::optional<std::string> window, hop;
+  std::optional<std::string> window, hop, across;
+  bool whole = false;
   std::optional<std::string> threads, device, precision;
   bool force = false;
   std::optional<std::string> like;

@@ -45,7 +45,7 @@ struct Chirplet {
   bool kept = true;  // false: an overlapping window owns this stretch; reconstruction leaves the atom out
 };
 
-enum class StopReason { atoms, snr, energy, noise, silence, missing, exhausted };
+enum class StopReason { atoms, snr, energy, noise, silence, missing, exhausted, threshold, density };
 
 // How the winners of a segment's searches were made sure of.
 struct Certificate {
@@ -121,7 +121,7 @@ struct Decomposition {
   }
 };
 
-// "atoms", "snr", "energy", "noise", "silence", "missing", "exhausted".
+// "atoms", "snr", "energy", "noise", "silence", "missing", "exhausted", "threshold", "density".
 ENVOI_API const char* to_string(StopReason reason);
 
 }  // namespace envoi

@@ -14,6 +14,7 @@
 #include "pursuit/resolve.hpp"
 #include "pursuit/search.hpp"
 #include "pursuit/segment.hpp"
+#include "pursuit/whole.hpp"
 
 namespace envoi {
 namespace {
@@ -83,11 +84,39 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
            x.windows.size() == y.windows.size() &&
            (x.windows.empty() || x.windows.back().size == y.windows.back().size);
   };
+  const auto add_whole = [&](std::size_t c) {
+    const Channel& channel = channels[c];
+    const pursuit::WholeHooks hooks{poll,
+                                    [&](std::int64_t samples) {
+                                      std::lock_guard lock(mutex);
+                                      progress.seconds_of_signal_done += static_cast<double>(samples) / channel.rate_hz;
+                                      tell();
+                                    },
+                                    nullptr, nullptr};
+    SegmentResult result = pursuit::take_apart_whole(channel, resolved[c].options, pool, hooks);
+    ++progress.segments_done;
+    const Grid grid = pursuit::whole_grid(channel, resolved[c].options);
+    if (c == 0) {
+      out.rate_hz = channel.rate_hz;
+      out.options = resolved[0].options;
+      out.options.progress = nullptr;
+      out.grid = summarise(grid, channel.rate_hz);
+    }
+    out.channels.push_back({channel.name, channel.unit, channel.rate_hz, grid.size});
+    result.segment.channel = c;
+    result.segment.first_atom = out.atoms.size();
+    out.atoms.insert(out.atoms.end(), result.atoms.begin(), result.atoms.end());
+    out.segments.push_back(std::move(result.segment));
+  };
   std::vector<pursuit::SearchState> states(pool.size());
   for (std::size_t begin = 0, end; begin < channels.size(); begin = end) {
     end = begin + 1;
     while (end < channels.size() && same(begin, end)) ++end;
     poll();
+    if (options.whole_signal) {
+      for (std::size_t c = begin; c < end; ++c) add_whole(c);
+      continue;
+    }
     const std::map<std::int64_t, Prepared> prepared = prepare(channels[begin], resolved[begin], pool);
     const std::size_t each = resolved[begin].windows.size();
     std::vector<SegmentResult> results((end - begin) * each);
@@ -193,7 +222,8 @@ std::string isa_name() { return core::isa().name; }
 std::string version() { return ENVOI_VERSION; }
 
 const char* to_string(StopReason reason) {
-  constexpr const char* kNames[] = {"atoms", "snr", "energy", "noise", "silence", "missing", "exhausted"};
+  constexpr const char* kNames[] = {"atoms",   "snr",       "energy",    "noise",  "silence",
+                                    "missing", "exhausted", "threshold", "density"};
   return kNames[static_cast<int>(reason)];
 }
 

@@ -47,6 +47,10 @@ void check_stops(const StopRules& stop) {
   if (stop.snr_db && !std::isfinite(*stop.snr_db)) refuse("--snr needs a finite number of dB");
   if (stop.energy_left_share && !(*stop.energy_left_share > 0 && *stop.energy_left_share < 1))
     refuse("--energy-left must lie between 0 and 1");
+  if (stop.threshold && !(std::isfinite(*stop.threshold) && *stop.threshold > 0))
+    refuse("--threshold must be an energy above 0, in the channel's unit squared");
+  if (stop.density_per_s && !(std::isfinite(*stop.density_per_s) && *stop.density_per_s > 0))
+    refuse("--density must be a number of atoms a second, above 0");
   if (stop.noise_p && !(*stop.noise_p > 0 && *stop.noise_p < 1)) refuse("--noise must lie between 0 and 1");
 }
 
@@ -78,6 +82,28 @@ std::vector<Window> lay_windows(std::int64_t samples, std::int64_t window, std::
   return windows;
 }
 
+// Windows of events; where they overlap, each owns up to the middle of what both have.
+std::vector<Window> windows_at(const Channel& channel, std::vector<double> starts_s, std::int64_t window) {
+  std::sort(starts_s.begin(), starts_s.end());
+  std::vector<Window> windows;
+  for (const double start : starts_s) {
+    const double at = std::round((start - channel.start_s) * channel.rate_hz);
+    if (!(at >= 0 && at + static_cast<double>(window) <= static_cast<double>(channel.samples.size()))) {
+      refuse(text("channel ", channel.name, ": the window from ", start, " s to ",
+                  start + static_cast<double>(window) / channel.rate_hz, " s leaves the recording"));
+    }
+    const auto begin = static_cast<std::int64_t>(at);
+    if (!windows.empty() && windows.back().begin == begin) continue;
+    windows.push_back({begin, window, -1e300, 1e300});
+  }
+  for (std::size_t i = 1; i < windows.size(); ++i) {
+    Window &a = windows[i - 1], &b = windows[i];
+    if (b.begin >= a.begin + window) continue;
+    a.owns_to = b.owns_from = static_cast<double>(b.begin + a.begin + window) / 2;
+  }
+  return windows;
+}
+
 }  // namespace
 
 Resolved resolve(const Channel& channel, const PursuitOptions& given) {
@@ -104,6 +130,17 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   check_stops(o.stop);
 
   // Windows.
+  if (o.whole_signal) {
+    if (given.window_s || given.hop_s || !given.starts_s.empty())
+      refuse("--whole knows no windows; leave out --window, --hop and --events");
+    if (o.grid) refuse("--whole and --grid exclude each other; give --band, --durations and --chirp-rates");
+    if (o.stop.atoms || o.stop.snr_db || o.stop.energy_left_share)
+      refuse("--whole stops by --density, --threshold and --noise; --atoms, --snr and --energy-left are of windows");
+    if (o.channels != Channels::independent) refuse("--whole takes each channel by itself; leave out --across");
+    o.whole = false;
+  } else if (o.stop.density_per_s) {
+    refuse("--density is of --whole; in windows, --atoms limits their number");
+  }
   if (o.whole && o.window_s) refuse("--window is both whole and a length; give one");
   std::int64_t window = samples;
   if (o.window_s) {
@@ -140,16 +177,22 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
       refuse(text("--hop ", *o.hop_s, " s is longer than the window of ", static_cast<double>(window) / rate,
                   " s, which would leave samples out; use a shorter one"));
   }
+  const double length = static_cast<double>(window) / rate;  // s; by it go the defaults
+  if (o.whole_signal) window = hop = samples;
   out.window = window;
-  std::int64_t covered = 0;
-  out.windows = lay_windows(samples, window, hop, covered);
-  out.skipped = samples - covered;
-  o.whole = window == samples;
+  if (!o.starts_s.empty()) {
+    if (!o.window_s) refuse("windows that begin at given times need a length");
+    out.windows = windows_at(channel, o.starts_s, window);
+  } else {
+    std::int64_t covered = 0;
+    out.windows = lay_windows(samples, window, hop, covered);
+    out.skipped = samples - covered;
+  }
+  o.whole = window == samples && o.starts_s.empty();
   o.window_s = static_cast<double>(window) / rate;
   o.hop_s = static_cast<double>(hop) / rate;
 
   // Atoms.
-  const double length = static_cast<double>(window) / rate;  // s
   if (o.grid) {
     check_axis(o.grid->time, "tc"), check_axis(o.grid->frequency_hz, "fc"), check_axis(o.grid->ln_duration, "lnDt"),
         check_axis(o.grid->chirp_rate_hz_per_s, "c");
@@ -216,9 +259,12 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   }
 
   // Stop rules.
-  const bool none = !o.stop.atoms && !o.stop.snr_db && !o.stop.energy_left_share && !o.stop.noise_p;
+  const bool none = !o.stop.atoms && !o.stop.snr_db && !o.stop.energy_left_share && !o.stop.noise_p &&
+                    !o.stop.threshold && !o.stop.density_per_s;
   if (none) o.stop.noise_p = 0.01;
-  if (!o.stop.atoms) {
+  if (o.whole_signal) {
+    if (!o.stop.density_per_s) o.stop.density_per_s = none ? rate / 50 : rate / 6;
+  } else if (!o.stop.atoms) {
     const std::int64_t by_length = none ? std::max<std::int64_t>(10, window / 50) : window / 6;
     o.stop.atoms = static_cast<std::size_t>(std::max<std::int64_t>(1, std::min(by_length, window / 6)));
   }

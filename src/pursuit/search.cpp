@@ -39,6 +39,11 @@ struct SearchState::Impl {
 SearchState::SearchState() : impl_(std::make_unique<Impl>()) {}
 SearchState::~SearchState() = default;
 SearchState::SearchState(SearchState&&) noexcept = default;
+SearchState& SearchState::operator=(SearchState&&) noexcept = default;
+void SearchState::swap_scratch(SearchState& other) {
+  std::swap(impl_->f32.scratch, other.impl_->f32.scratch);
+  std::swap(impl_->f64.scratch, other.impl_->f64.scratch);
+}
 void SearchState::forget() { impl_->residual.clear(); }
 void SearchState::scale_bound_for_test(double factor) { impl_->change_factor = factor; }
 std::size_t SearchState::refreshed() const { return impl_->refreshed; }

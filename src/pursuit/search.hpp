@@ -34,8 +34,11 @@ class SearchState {
   SearchState();
   ~SearchState();
   SearchState(SearchState&&) noexcept;
+  SearchState& operator=(SearchState&&) noexcept;
   // Before a search of an unrelated residual: keeps the memory alone.
   void forget();
+  // Working memory from another: many states, of which few are at work.
+  void swap_scratch(SearchState& other);
   // For tests of the bounds: multiplies what a difference may change.
   void scale_bound_for_test(double factor);
   // Units searched anew by the last search, and all there are.

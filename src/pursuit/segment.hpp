@@ -9,6 +9,7 @@
 #include "envoi/decomposition.hpp"
 #include "envoi/options.hpp"
 #include "envoi/recording.hpp"
+#include "pursuit/model.hpp"
 #include "pursuit/resolve.hpp"
 #include "pursuit/search.hpp"
 
@@ -24,6 +25,16 @@ struct SegmentResult {
   Segment segment;  // without its channel and first atom
   std::vector<Chirplet> atoms;
 };
+
+// How many rivals of a winner to ask the search for.
+int rivals_of(const Prepared& prepared, const PursuitOptions& options);
+
+// The winner, or a rival that climbs higher, refined as the options say, with its amplitude; false if it has no energy.
+bool refine_winner(const Prepared& prepared, const Winner& winner, const atoms::Samples& residual,
+                   const PursuitOptions& options, Term& found);
+
+// Independent trials that a search of the grid stands for where nothing is there but white noise.
+double noise_trials(const atoms::Grid& grid);
 
 // `options` resolved. The pool may be null: this thread alone. The state is scratch, for one segment at a time; `poll`
 // is called before each search and throws to cancel. Same bits for any pool.

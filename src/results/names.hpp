@@ -19,13 +19,17 @@ inline constexpr Names<Detrend, 3> kDetrends = {
 inline constexpr Names<Missing, 2> kMissing = {{{Missing::reject, "reject"}, {Missing::weight, "weight"}}};
 inline constexpr Names<Precision, 2> kPrecisions = {{{Precision::exact, "exact"}, {Precision::double_, "double"}}};
 inline constexpr Names<Phase, 2> kPhases = {{{Phase::solved, "solved"}, {Phase::fixed, "fixed"}}};
-inline constexpr Names<StopReason, 7> kStopReasons = {{{StopReason::atoms, "atoms"},
+inline constexpr Names<Channels, 3> kChannels = {
+    {{Channels::independent, "independent"}, {Channels::joint, "joint"}, {Channels::joint_phase, "joint-phase"}}};
+inline constexpr Names<StopReason, 9> kStopReasons = {{{StopReason::atoms, "atoms"},
                                                        {StopReason::snr, "snr"},
                                                        {StopReason::energy, "energy"},
                                                        {StopReason::noise, "noise"},
                                                        {StopReason::silence, "silence"},
                                                        {StopReason::missing, "missing"},
-                                                       {StopReason::exhausted, "exhausted"}}};
+                                                       {StopReason::exhausted, "exhausted"},
+                                                       {StopReason::threshold, "threshold"},
+                                                       {StopReason::density, "density"}}};
 
 template <class E, std::size_t N>
 constexpr std::string_view name_of(const Names<E, N>& names, E value) {

@@ -87,6 +87,9 @@ class Node {
   void read(const char* key, std::string& to) const {
     with(key, [&](const Node& n) { to = n.string(); });
   }
+  void read(const char* key, std::vector<std::string>& to) const {
+    with(key, [&](const Node& n) { n.each([&](const Node& word) { to.push_back(word.string()); }); });
+  }
   void read(const char* key, bool& to) const {
     with(key, [&](const Node& n) { to = n.boolean(); });
   }
@@ -139,10 +142,15 @@ void read_parameters(const Node& n, PursuitOptions& o, ReadOptions& input) {
     in.require_object();
     in.read("format", input.format);
     in.read("rate_hz", input.rate_hz);
+    in.with("raw_channels", [&](const Node& count) { input.raw_channels = count.count(1U << 16); });
     in.read("column", input.column);
     in.read("time_column", input.time_column);
-    in.with("channels",
-            [&](const Node& names) { names.each([&](const Node& name) { input.channels.push_back(name.string()); }); });
+    in.read("channels", input.channels);
+    in.read("exclude", input.exclude);
+    in.read("types", input.types);
+    in.read("dataset", input.dataset);
+    in.read("stream", input.stream);
+    in.read("bad_spans_missing", input.bad_spans_missing);
     in.read("from_s", input.from_s);
     in.read("to_s", input.to_s);
   });
@@ -171,6 +179,8 @@ void read_parameters(const Node& n, PursuitOptions& o, ReadOptions& input) {
     stop.read("snr_db", o.stop.snr_db);
     stop.read("energy_left_share", o.stop.energy_left_share);
     stop.read("noise_p", o.stop.noise_p);
+    stop.read("threshold", o.stop.threshold);
+    stop.read("density_per_s", o.stop.density_per_s);
   });
   n.read("method", kMethods, o.method);
   n.read("refine", o.refine);
@@ -179,6 +189,8 @@ void read_parameters(const Node& n, PursuitOptions& o, ReadOptions& input) {
   n.read("window_s", o.window_s);
   n.read("hop_s", o.hop_s);
   n.read("whole", o.whole);
+  n.read("whole_signal", o.whole_signal);
+  n.read("across", kChannels, o.channels);
   n.read("precision", kPrecisions, o.precision);
 }
 
@@ -247,9 +259,9 @@ Chirplet read_atom(const Node& n) {
   atom.chirp_rate_hz_per_s = n.at("chirp_rate_hz_per_s").number();
   atom.amplitude = n.at("amplitude").number();
   atom.phase_rad = n.at("phase_rad").number();
+  atom.peak = atom.energy = atom.energy_share = atom.energy_left_share = kUndetermined;
   n.read("peak", atom.peak);
   n.read("energy", atom.energy);
-  atom.energy_share = kUndetermined;
   n.read("energy_share", atom.energy_share);
   n.read("energy_left_share", atom.energy_left_share);
   n.read("kept", atom.kept);
@@ -276,6 +288,7 @@ void read_segment(const Node& n, Decomposition& result) {
   segment.samples = n.at("samples").count(kMostSamples);
   n.read("mean", segment.mean);
   n.read("slope_per_s", segment.slope_per_s);
+  segment.energy = segment.in_band_share = segment.snr_db = segment.energy_left_share = kUndetermined;
   n.read("energy", segment.energy);
   n.read("in_band_share", segment.in_band_share);
   n.with("missing_samples", [&](const Node& m) { segment.missing_samples = m.count(segment.samples); });

@@ -38,6 +38,14 @@ void add_explicit_grid(JsonText& out, const std::optional<ExplicitGrid>& grid) {
   out.close('}');
 }
 
+// Nothing where it is empty.
+void add_list(JsonText& out, const char* key, const std::vector<std::string>& words) {
+  if (words.empty()) return;
+  out.open(key, '[');
+  for (const std::string& word : words) out.add("", word);
+  out.close(']');
+}
+
 // The options that bear on the result; not threads, device, force and the callback.
 void add_parameters(JsonText& out, const Decomposition& result) {
   const PursuitOptions& o = result.options;
@@ -46,11 +54,17 @@ void add_parameters(JsonText& out, const Decomposition& result) {
   out.line(4), out.open("input", '{');
   out.add("format", input.format);
   out.add("rate_hz", input.rate_hz);
+  if (input.raw_channels) out.add("raw_channels", std::uint64_t{*input.raw_channels});
   out.add("column", input.column);
   out.add("time_column", input.time_column);
   out.open("channels", '[');
   for (const std::string& name : input.channels) out.add("", name);
   out.close(']');
+  add_list(out, "exclude", input.exclude);
+  add_list(out, "types", input.types);
+  if (!input.dataset.empty()) out.add("dataset", input.dataset);
+  if (!input.stream.empty()) out.add("stream", input.stream);
+  if (!input.bad_spans_missing) out.add("bad_spans_missing", false);
   out.add("from_s", input.from_s);
   out.add("to_s", input.to_s);
   out.close('}');
@@ -69,6 +83,8 @@ void add_parameters(JsonText& out, const Decomposition& result) {
   out.add("snr_db", o.stop.snr_db);
   out.add("energy_left_share", o.stop.energy_left_share);
   out.add("noise_p", o.stop.noise_p);
+  if (o.stop.threshold) out.add("threshold", o.stop.threshold);
+  if (o.stop.density_per_s) out.add("density_per_s", o.stop.density_per_s);
   out.close('}');
   out.line(4), out.add("method", name_of(results::kMethods, o.method));
   out.add("refine", o.refine);
@@ -77,6 +93,8 @@ void add_parameters(JsonText& out, const Decomposition& result) {
   out.line(4), out.add("window_s", o.window_s);
   out.add("hop_s", o.hop_s);
   out.add("whole", o.whole);
+  if (o.whole_signal) out.add("whole_signal", true);
+  if (o.channels != Channels::independent) out.add("across", name_of(results::kChannels, o.channels));
   out.add("precision", name_of(results::kPrecisions, o.precision));
   out.close('}');
 }
@@ -171,7 +189,7 @@ void add_segment(JsonText& out, const Decomposition& result, const Segment& segm
   out.add("in_band_share", segment.in_band_share);
   out.add("missing_samples", std::uint64_t{segment.missing_samples});
   out.line(6), out.add("stop_reason", to_string(segment.stop_reason));
-  out.add("snr_db", segment.snr_db);
+  if (!std::isnan(segment.snr_db)) out.add("snr_db", segment.snr_db);  // null: nothing was left
   out.add("energy_left_share", segment.energy_left_share);
   out.open("certificate", '{');
   out.add("precision", segment.certificate.precision);
