@@ -15,6 +15,7 @@ enum Exit : int { kDone = 0, kFault = 1, kUsage = 2, kInput = 3, kDevice = 4, kI
 using Run = std::function<int()>;
 void add_analyze(CLI::App& app, Run& run);
 void add_reconstruct(CLI::App& app, Run& run);
+void add_convert(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 void add_synth(CLI::App& app, Run& run);
 void add_demo(CLI::App& app, Run& run);

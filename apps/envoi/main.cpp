@@ -82,6 +82,7 @@ int run(int argc, char** argv) {
   Run chosen_run;
   add_analyze(app, chosen_run);
   add_reconstruct(app, chosen_run);
+  add_convert(app, chosen_run);
   add_search(app, chosen_run);
   add_synth(app, chosen_run);
   add_demo(app, chosen_run);

@@ -31,11 +31,12 @@ std::string expand(std::string pattern, const std::string& input) {
 }
 
 void require_known_ending(const std::string& path) {
-  if (path == "-" || path.ends_with(".json") || path.ends_with(".ndjson") || path.ends_with(".tsv")) return;
-  usage_error(path + ": results are written as .json, .ndjson or .tsv; the ending chooses");
+  if (!is_result_ending(path)) usage_error(path + ": " + result_endings() + "; the ending chooses");
 }
 
 }  // namespace
+
+const char* result_endings() { return "results are written as .json, .ndjson, .tsv, .db, .book or .act.json"; }
 
 void require_different(const std::string& output, const std::string& input) {
   std::error_code ignored;
@@ -70,10 +71,10 @@ Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::strin
   }
 }
 
-void Outputs::write(const std::string& input, const Decomposition& result) {
+void Outputs::write(const std::string& input, const Decomposition& result, std::span<const Channel> signal) {
   for (const std::string& pattern : patterns_) {
     if (!collects(pattern)) {
-      write_result(expand(pattern, input), result);
+      write_result(expand(pattern, input), result, signal);
       continue;
     }
     std::string& text = collected_[pattern];

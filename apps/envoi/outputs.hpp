@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ class Outputs {
   Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs);
 
   // Writes what belongs to that input; a .tsv of several is kept until finish().
-  void write(const std::string& input, const Decomposition& result);
+  // `signal` is what was analysed; books hold its samples.
+  void write(const std::string& input, const Decomposition& result, std::span<const Channel> signal = {});
   void finish();
 
   bool empty() const { return patterns_.empty(); }
@@ -30,6 +32,9 @@ class Outputs {
   bool several_;
   std::map<std::string, std::string> collected_;
 };
+
+// "results are written as ...", for messages.
+const char* result_endings();
 
 // Throws Error (bad_argument) if both are one file.
 void require_different(const std::string& output, const std::string& input);

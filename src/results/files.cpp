@@ -8,17 +8,11 @@
 #include "core/atomic_file.hpp"
 #include "envoi/error.hpp"
 #include "envoi/results.hpp"
+#include "results/foreign.hpp"
 #include "results/parse.hpp"
 
 namespace envoi {
 namespace {
-
-struct Format {
-  std::string_view ending;
-  std::string (*text)(const Decomposition&);
-};
-
-constexpr Format kFormats[] = {{".json", to_json}, {".ndjson", to_ndjson}, {".tsv", to_tsv}};
 
 std::string read_all(const std::string& path) {
   const bool standard = path == "-";
@@ -46,19 +40,49 @@ std::string read_all(const std::string& path) {
 
 }  // namespace
 
-void write_result(const std::string& path, const Decomposition& result) {
-  std::string (*write)(const Decomposition&) = to_json;
-  bool known = path == "-";
-  for (const Format& format : kFormats)
-    if (path.ends_with(format.ending)) write = format.text, known = true;
-  if (!known) throw Error(ErrorKind::bad_argument, path + ": results are written as .json, .ndjson or .tsv");
+void write_result(const std::string& path, const Decomposition& result) { write_result(path, result, {}); }
+
+void write_result(const std::string& path, const Decomposition& result, std::span<const Channel> signal) {
+  const auto ends = [&](std::string_view ending) { return path.ends_with(ending); };
+  std::string bytes;
+  if (ends(".act.json")) {
+    bytes = results::act_json_text(result, path);
+  } else if (ends(".json") || path == "-") {
+    bytes = to_json(result);
+  } else if (ends(".ndjson")) {
+    bytes = to_ndjson(result);
+  } else if (ends(".tsv")) {
+    bytes = to_tsv(result);
+  } else if (ends(".db") || ends(".book")) {
+    bytes = results::book_bytes(result, signal, path);
+  } else {
+    throw Error(ErrorKind::bad_argument, path + ": results are written as .json, .ndjson, .tsv, .db or .act.json");
+  }
   core::AtomicFile file(path);
-  file.write(write(result));
+  file.write(bytes);
   file.commit();
 }
 
+bool is_result_ending(const std::string& path) {
+  if (path == "-") return true;
+  for (const char* ending : {".json", ".ndjson", ".tsv", ".db", ".book"})
+    if (path.ends_with(ending)) return true;
+  return false;
+}
+
 Decomposition read_result(const std::string& path) {
-  return results::parse(read_all(path), path == "-" ? "standard input" : path);
+  std::string bytes = read_all(path);
+  const std::string name = path == "-" ? "standard input" : path;
+  if (results::is_book(bytes)) {
+    Decomposition result = results::read_book(std::move(bytes), name);
+    if (result.source.name == name) result.source.name = name.substr(name.rfind('/') + 1);
+    return result;
+  }
+  if (results::is_act_json(bytes)) return results::read_act_json(bytes, name);
+  if (std::string_view(bytes).starts_with("file\tchannel\tsegment\torder\t"))
+    throw Error(ErrorKind::bad_file,
+                name + ": a table of atoms, which does not hold the windows; read the .json instead");
+  return results::parse(bytes, name);
 }
 
 }  // namespace envoi

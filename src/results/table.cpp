@@ -73,7 +73,7 @@ std::string segment_line(const Decomposition& result, const Segment& s) {
     return line + ": left out, " + std::to_string(s.missing_samples) + " samples missing";
   if (s.stop_reason == StopReason::silence && s.atom_count == 0) return line + ": silence";
   line += ": " + std::to_string(s.atom_count) + (s.atom_count == 1 ? " atom" : " atoms");
-  if (s.atom_count > 0)
+  if (s.atom_count > 0 && !std::isnan(s.snr_db))  // books of other programs do not say it
     line += ", SNR " + results::rounded(s.snr_db, 4) + " dB, " + results::rounded(100 * s.energy_left_share, 3) +
             " % of the energy left";
   line += ", stopped by " + std::string(to_string(s.stop_reason));
