@@ -18,17 +18,18 @@ struct Range {
 
 // Which part of a file to read, and what the file does not say itself.
 struct ReadOptions {
-  std::string format;                 // "": by content and ending; else edf bdf brainvision xdf hdf5 mat wav text ...
-  std::optional<double> rate_hz;      // for files that do not carry it; contradicting one that does is an error
-  std::string column;                 // text: name or 1-based number; "": every numeric column but time
-  std::string time_column;            // text: name or 1-based number; "none"; "": found by its name or values
-  std::vector<std::string> channels;  // names, globs (Fp*), 1-based numbers and ranges (1-4); empty: all
-  std::vector<std::string> exclude;   // left out of these, in the same forms: bad channels
-  std::vector<std::string> types;     // of these types alone ("eeg"); empty: all
-  std::string dataset;                // HDF5 and MATLAB: path of the data set, or variable; "": the only one
-  std::string stream;                 // XDF: name, type or 1-based number; "": every stream of numbers at a rate
-  bool bad_spans_missing = true;      // samples under annotations that begin with BAD_ (or BAD ) count as missing
-  std::optional<double> from_s;       // on the recording's own axis; samples in [from_s, to_s)
+  std::string format;             // "": by content and ending; else edf bdf brainvision xdf hdf5 mat wav text ...
+  std::optional<double> rate_hz;  // for files that do not carry it; contradicting one that does is an error
+  std::string column;             // text: name or 1-based number; "": every numeric column but time
+  std::string time_column;        // text: name or 1-based number; "none"; "": found by its name or values
+  std::optional<std::size_t> raw_channels;  // f32, f64: so many, interleaved; default one
+  std::vector<std::string> channels;        // names, globs (Fp*), 1-based numbers and ranges (1-4); empty: all
+  std::vector<std::string> exclude;         // left out of these, in the same forms: bad channels
+  std::vector<std::string> types;           // of these types alone ("eeg"); empty: all
+  std::string dataset;                      // HDF5 and MATLAB: path of the data set, or variable; "": the only one
+  std::string stream;                       // XDF: name, type or 1-based number; "": every stream of numbers at a rate
+  bool bad_spans_missing = true;            // samples under annotations that begin with BAD_ (or BAD ) count as missing
+  std::optional<double> from_s;             // on the recording's own axis; samples in [from_s, to_s)
   std::optional<double> to_s;
 };
 

@@ -105,10 +105,8 @@ Recording read_audio(const Input& input, const ReadOptions& options) {
   const double rate_hz = info.samplerate;
   check_own_rate(input.name, "it", rate_hz, options);
   const std::vector<std::string> names = channel_names(width);
-  std::vector<std::size_t> chosen = select_channels(input.name, names, options.channels);
-  if (options.channels.empty()) {
-    for (std::size_t i = 0; i < width; ++i) chosen.push_back(i);
-  }
+  const std::vector<std::size_t> chosen =
+      wanted_channels(input.name, names, std::vector<std::string>(width, "audio"), options);
   if (info.frames == 0) bad_file(input.name, "holds no samples");
 
   Crop crop(input.name, options);
@@ -116,6 +114,7 @@ Recording read_audio(const Input& input, const ReadOptions& options) {
   for (const std::size_t index : chosen) {
     Channel channel;
     channel.name = names[index];
+    channel.type = "audio";
     channel.rate_hz = rate_hz;
     channel.kind = DataKind::audio;
     range = crop.take(channel.start_s, rate_hz, static_cast<std::size_t>(info.frames));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "channel_type.hpp"
 #include "select.hpp"
 #include "shared.hpp"
 
@@ -71,10 +72,17 @@ double sample_at(const char* at, bool wide) {
   return static_cast<std::int32_t>(word) / (wide ? 256 : 65536);
 }
 
+std::string type_of(const EdfHeader& header, const EdfSignal& signal) {
+  if (signal.is_status) return "stim";
+  return header.wide && is_biosemi_electrode(signal.label) ? "eeg" : type_of_label(signal.label);
+}
+
 Channel read_channel(const Input& input, const EdfHeader& header, const EdfSignal& signal, const RecordStarts& starts,
-                     Crop& crop) {
+                     double begins_s, Crop& crop) {
   Channel channel;
+  channel.start_s = begins_s;
   channel.name = signal.label;
+  channel.type = type_of(header, signal);
   channel.unit = signal.unit;
   channel.kind = DataKind::biosignal;
   const std::size_t per_record = signal.samples_per_record;
@@ -112,7 +120,9 @@ std::vector<std::size_t> wanted_signals(const Input& input, EdfHeader& header, c
   for (std::size_t i = 0; i < data.size(); ++i) header.signals[data[i]].label = names[i];
 
   std::vector<std::size_t> wanted;
-  for (const std::size_t i : select_channels(input.name, names, options.channels)) wanted.push_back(data[i]);
+  std::vector<std::string> types;
+  for (const std::size_t i : data) types.push_back(type_of(header, header.signals[i]));
+  for (const std::size_t i : wanted_channels(input.name, names, types, options)) wanted.push_back(data[i]);
   if (!options.channels.empty()) {
     for (const std::size_t i : wanted) {
       const EdfSignal& signal = header.signals[i];
@@ -123,18 +133,19 @@ std::vector<std::size_t> wanted_signals(const Input& input, EdfHeader& header, c
     return wanted;
   }
   std::string fault;
-  for (const std::size_t i : data) {
+  std::vector<std::size_t> readable;
+  for (const std::size_t i : wanted) {
     const EdfSignal& signal = header.signals[i];
-    if (signal.is_status) continue;
+    if (signal.is_status && options.types.empty()) continue;
     if (signal.fault.empty()) {
-      wanted.push_back(i);
+      readable.push_back(i);
     } else {
       fault = "channel '" + signal.label + "' is left out: " + signal.fault;
       header.warnings.push_back(fault);
     }
   }
-  if (wanted.empty() && !fault.empty()) bad_file(input.name, "no channel can be read; " + fault);
-  return wanted;
+  if (readable.empty() && !fault.empty()) bad_file(input.name, "no channel can be read; " + fault);
+  return readable;
 }
 
 }  // namespace
@@ -152,13 +163,15 @@ Recording read_edf(const Input& input, const ReadOptions& options) {
   }
   const double origin_s = found.record_onset.empty() ? 0 : found.record_onset[0].value_or(0);
   // EDF+ keeps the fraction of the starting second in the first record's onset.
-  if (!recording.start.empty() && origin_s > 0 && origin_s < 1) {
+  if (const double part_s = origin_s - std::floor(origin_s); !recording.start.empty() && origin_s > 0 && part_s > 0) {
     char fraction[16];
-    std::snprintf(fraction, sizeof fraction, "%.6f", origin_s);
+    std::snprintf(fraction, sizeof fraction, "%.6f", part_s);
     if (fraction[0] == '0')
       recording.start += std::string(fraction + 1, std::string_view(fraction).find_last_not_of('0'));
   }
-  for (Annotation& annotation : found.annotations) annotation.onset_s -= origin_s;
+  // A file cut out of a longer one begins later than its clock; its axis counts from the clock then.
+  const double begins_s = origin_s >= 1 ? std::floor(origin_s) : 0;
+  for (Annotation& annotation : found.annotations) annotation.onset_s -= origin_s - begins_s;
   std::stable_sort(found.annotations.begin(), found.annotations.end(),
                    [](const Annotation& a, const Annotation& b) { return a.onset_s < b.onset_s; });
   recording.annotations = std::move(found.annotations);
@@ -187,7 +200,7 @@ Recording read_edf(const Input& input, const ReadOptions& options) {
     }
     if (!options.from_s && !options.to_s) require_memory(input.name, doubles);
     for (const std::size_t i : wanted) {
-      recording.channels.push_back(read_channel(input, header, header.signals[i], starts, crop));
+      recording.channels.push_back(read_channel(input, header, header.signals[i], starts, begins_s, crop));
     }
     crop.finish(recording);
   }

@@ -45,10 +45,8 @@ Recording read_npy(const Input& input, const ReadOptions& options) {
 
   std::vector<std::string> names(channels);
   make_unique(names);
-  std::vector<std::size_t> chosen = select_channels(input.name, names, options.channels);
-  if (options.channels.empty()) {
-    for (std::size_t i = 0; i < channels; ++i) chosen.push_back(i);
-  }
+  const std::vector<std::size_t> chosen =
+      wanted_channels(input.name, names, std::vector<std::string>(channels), options);
   const double rate_hz = required_rate(input.name, options);
   const bool big_endian = header.big_endian();
 

@@ -1,4 +1,5 @@
-// Bare little-endian float32 or float64 samples of one channel, with nothing said about them.
+// Bare little-endian float32 or float64 samples, channels interleaved, with
+// nothing said about them.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -10,8 +11,10 @@
 namespace envoi::signal {
 namespace {
 
+constexpr std::size_t kMostChannels = 1 << 16;
+
 template <class Real, class Word>
-Real load_little(const char* at) {
+Real load_little(const char *at) {
   Word word = 0;
   for (std::size_t i = 0; i < sizeof(Word); ++i) {
     word |= static_cast<Word>(static_cast<unsigned char>(at[i])) << (8 * i);
@@ -21,28 +24,37 @@ Real load_little(const char* at) {
 
 }  // namespace
 
-Recording read_raw(const Input& input, const ReadOptions& options, bool wide) {
+Recording read_raw(const Input &input, const ReadOptions &options, bool wide) {
   const std::size_t width = wide ? 8 : 4;
   Recording recording;
   recording.format = wide ? "f64" : "f32";
-  if (input.bytes.size() % width != 0) {
+  const std::size_t across = options.raw_channels.value_or(1);
+  if (across < 1 || across > kMostChannels)
+    bad_argument(input.name, std::to_string(across) + " interleaved channels cannot be right");
+  const std::size_t frame = across * width;
+  if (input.bytes.size() % frame != 0) {
     bad_file(input.name, std::to_string(input.bytes.size()) + " bytes are not a whole number of " +
-                             std::to_string(width) + "-byte samples; the file is cut off or of another format");
+                             std::to_string(width) + "-byte samples" +
+                             (across > 1 ? " of " + std::to_string(across) + " channels" : "") +
+                             "; the file is cut off or of another format");
   }
-  Channel channel;
-  channel.name = "1";
-  channel.rate_hz = required_rate(input.name, options);
-  select_channels(input.name, {channel.name}, options.channels);
-
+  std::vector<std::string> names(across);
+  for (std::size_t c = 0; c < across; ++c) names[c] = std::to_string(c + 1);
+  const double rate_hz = required_rate(input.name, options);
   Crop crop(input.name, options);
-  const SampleRange range = crop.take(channel.start_s, channel.rate_hz, input.bytes.size() / width);
-  require_memory(input.name, static_cast<double>(range.count));
-  channel.samples.resize(range.count);
-  for (std::size_t i = 0; i < range.count; ++i) {
-    const char* const at = input.bytes.data() + (range.first + i) * width;
-    channel.samples[i] = wide ? load_little<double, std::uint64_t>(at) : load_little<float, std::uint32_t>(at);
+  for (const std::size_t c : wanted_channels(input.name, names, std::vector<std::string>(across), options)) {
+    Channel channel;
+    channel.name = names[c];
+    channel.rate_hz = rate_hz;
+    const SampleRange range = crop.take(channel.start_s, rate_hz, input.bytes.size() / frame);
+    require_memory(input.name, static_cast<double>(range.count) * static_cast<double>(recording.channels.size() + 1));
+    channel.samples.resize(range.count);
+    for (std::size_t i = 0; i < range.count; ++i) {
+      const char *const at = input.bytes.data() + (range.first + i) * frame + c * width;
+      channel.samples[i] = wide ? load_little<double, std::uint64_t>(at) : load_little<float, std::uint32_t>(at);
+    }
+    recording.channels.push_back(std::move(channel));
   }
-  recording.channels.push_back(std::move(channel));
   crop.finish(recording);
   return recording;
 }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "bytes.hpp"
+#include "checks.hpp"
 #include "envoi/error.hpp"
 #include "readers.hpp"
 #include "shared.hpp"
@@ -34,8 +35,11 @@ constexpr std::array kSigns = {
     Sign{"0       ", "edf", ""},
     Sign{"\x89HDF", "", "an HDF5 file; write the data set as .npy first"},
     Sign{"XDF:", "", "an XDF file, which is not read yet; convert it to EDF first"},
-    Sign{"Brain Vision", "", "a BrainVision header, which is not read yet; convert the set to EDF first"},
-    Sign{"BrainVision", "", "a BrainVision header, which is not read yet; convert the set to EDF first"},
+    Sign{"Brain Vision", "brainvision", ""},
+    Sign{"BrainVision", "brainvision", ""},
+    Sign{"\xEF\xBB\xBF"
+         "Brain Vision",
+         "brainvision", ""},
     Sign{"MATLAB 5.0", "", "a MATLAB file; write the array as .npy or text first"},
     Sign{"SQLite format 3", "", "an SQLite database, not a recording"},
     Sign{"\x1F\x8B", "", "compressed with gzip; unpack it first"},
@@ -55,11 +59,14 @@ struct Ending {
 };
 
 constexpr std::array kEndings = {
-    Ending{".f32", "f32"},    Ending{".f64", "f64"},    Ending{".edf", "edf"},    Ending{".bdf", "edf"},
-    Ending{".npy", "npy"},    Ending{".wav", "audio"},  Ending{".flac", "audio"}, Ending{".ogg", "audio"},
-    Ending{".oga", "audio"},  Ending{".opus", "audio"}, Ending{".mp3", "audio"},  Ending{".aif", "audio"},
-    Ending{".aiff", "audio"}, Ending{".au", "audio"},   Ending{".caf", "audio"},  Ending{".w64", "audio"},
-    Ending{".txt", "text"},   Ending{".csv", "text"},   Ending{".tsv", "text"},   Ending{".dat", "text"},
+    Ending{".f32", "f32"},         Ending{".f64", "f64"},          Ending{".edf", "edf"},
+    Ending{".bdf", "edf"},         Ending{".npy", "npy"},          Ending{".wav", "audio"},
+    Ending{".flac", "audio"},      Ending{".ogg", "audio"},        Ending{".oga", "audio"},
+    Ending{".opus", "audio"},      Ending{".mp3", "audio"},        Ending{".aif", "audio"},
+    Ending{".aiff", "audio"},      Ending{".au", "audio"},         Ending{".caf", "audio"},
+    Ending{".w64", "audio"},       Ending{".vhdr", "brainvision"}, Ending{".vmrk", "brainvision"},
+    Ending{".eeg", "brainvision"}, Ending{".txt", "text"},         Ending{".csv", "text"},
+    Ending{".tsv", "text"},        Ending{".dat", "text"},
 };
 
 struct Name {
@@ -68,9 +75,12 @@ struct Name {
 };
 
 constexpr std::array kNames = {
-    Name{"edf", "edf"},    Name{"edf+", "edf"},    Name{"bdf", "edf"},   Name{"bdf+", "edf"}, Name{"wav", "audio"},
-    Name{"flac", "audio"}, Name{"audio", "audio"}, Name{"text", "text"}, Name{"txt", "text"}, Name{"csv", "text"},
-    Name{"tsv", "text"},   Name{"npy", "npy"},     Name{"f32", "f32"},   Name{"f64", "f64"},
+    Name{"edf", "edf"},          Name{"edf+", "edf"},  Name{"bdf", "edf"},
+    Name{"bdf+", "edf"},         Name{"wav", "audio"}, Name{"flac", "audio"},
+    Name{"audio", "audio"},      Name{"text", "text"}, Name{"txt", "text"},
+    Name{"csv", "text"},         Name{"tsv", "text"},  Name{"npy", "npy"},
+    Name{"f32", "f32"},          Name{"f64", "f64"},   Name{"brainvision", "brainvision"},
+    Name{"vhdr", "brainvision"},
 };
 
 std::string_view format_of(const Input& input, const ReadOptions& options) {
@@ -79,7 +89,7 @@ std::string_view format_of(const Input& input, const ReadOptions& options) {
     const auto known = std::find_if(kNames.begin(), kNames.end(), same);
     if (known != kNames.end()) return known->format;
     bad_argument(input.name, "no format '" + printable(options.format) +
-                                 "'; there are: edf, bdf, wav, flac, audio, text, npy, f32, f64");
+                                 "'; there are: edf, bdf, brainvision, wav, flac, audio, text, npy, f32, f64");
   }
   const std::string name = lower_case(input.name);
   std::string_view by_ending;
@@ -109,13 +119,16 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
   }
   if (format != "text" && !options.time_column.empty()) bad_argument(input.name, "--time-column is for text files");
 
-  Recording recording = format == "edf"     ? read_edf(input, options)
-                        : format == "audio" ? read_audio(input, options)
-                        : format == "npy"   ? read_npy(input, options)
-                        : format == "f32"   ? read_raw(input, options, false)
-                        : format == "f64"   ? read_raw(input, options, true)
-                                            : read_text(input, options);
+  Recording recording = format == "edf"           ? read_edf(input, options)
+                        : format == "brainvision" ? read_brainvision(input, options)
+                        : format == "audio"       ? read_audio(input, options)
+                        : format == "npy"         ? read_npy(input, options)
+                        : format == "f32"         ? read_raw(input, options, false)
+                        : format == "f64"         ? read_raw(input, options, true)
+                                                  : read_text(input, options);
   recording.name = input.name;
+  if (options.bad_spans_missing) mark_bad_spans(recording);
+  say_odd_units(recording);
   return recording;
 }
 
@@ -131,7 +144,7 @@ Recording read(const std::string& path, const ReadOptions& options) {
   };
   try {
     const signal::FileBytes file(path);
-    Recording recording = signal::read_bytes({file.view(), file.name()}, options);
+    Recording recording = signal::read_bytes({file.view(), file.name(), path == "-" ? "" : path}, options);
     recording.sha256 = signal::sha256_hex(file.view());
     return recording;
   } catch (const std::bad_alloc&) {

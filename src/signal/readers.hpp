@@ -1,4 +1,5 @@
-// The readers behind envoi::read: each turns the bytes of a file into a Recording, and touches no file itself.
+// The readers behind envoi::read: each turns the bytes of a file into a Recording, and touches no other file but those
+// that its format keeps beside it.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@ namespace envoi::signal {
 
 struct Input {
   std::string_view bytes;
-  std::string name;  // as shown in messages and in Recording::name
+  std::string name;       // as shown in messages and in Recording::name
+  std::string path = {};  // of the file; empty for standard input and bytes in memory
 };
 
 // Chooses the reader by `options.format`, else by content and the ending of the name. The SHA-256 is left empty.
@@ -19,8 +21,9 @@ struct Input {
 Recording read_bytes(const Input& input, const ReadOptions& options);
 
 Recording read_text(const Input& input, const ReadOptions& options);
-Recording read_edf(const Input& input, const ReadOptions& options);    // EDF, EDF+, BDF, BDF+
-Recording read_audio(const Input& input, const ReadOptions& options);  // whatever libsndfile opens
+Recording read_edf(const Input& input, const ReadOptions& options);          // EDF, EDF+, BDF, BDF+
+Recording read_audio(const Input& input, const ReadOptions& options);        // whatever libsndfile opens
+Recording read_brainvision(const Input& input, const ReadOptions& options);  // any file of a set
 Recording read_npy(const Input& input, const ReadOptions& options);
 Recording read_raw(const Input& input, const ReadOptions& options, bool wide);  // float32, or float64 if wide
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -90,6 +91,37 @@ std::vector<std::size_t> select_channels(const std::string& file, const std::vec
       }
     }
     if (!found) bad_argument(file, "no channel '" + printable(pattern, 40) + "'; there are: " + list_of(names));
+  }
+  return chosen;
+}
+
+std::vector<std::size_t> wanted_channels(const std::string& file, const std::vector<std::string>& names,
+                                         const std::vector<std::string>& types, const ReadOptions& options) {
+  std::vector<std::size_t> chosen = select_channels(file, names, options.channels);
+  if (options.channels.empty()) {
+    chosen.resize(names.size());
+    std::iota(chosen.begin(), chosen.end(), std::size_t{0});
+  }
+  if (!options.types.empty()) {
+    std::vector<std::string> wanted;
+    for (const std::string& type : options.types) wanted.push_back(lower_case(trimmed(type)));
+    for (const std::string& type : wanted) {
+      if (std::find(types.begin(), types.end(), type) != types.end()) continue;
+      std::vector<std::string> known;
+      for (const std::string& there : types) {
+        const std::string shown = there.empty() ? "(unknown)" : there;
+        if (std::find(known.begin(), known.end(), shown) == known.end()) known.push_back(shown);
+      }
+      bad_argument(file, "no channel of type '" + printable(type) + "'; there are: " + list_of(known) +
+                             "; correct --types, or choose by name with --channels");
+    }
+    std::erase_if(chosen,
+                  [&](std::size_t i) { return std::find(wanted.begin(), wanted.end(), types[i]) == wanted.end(); });
+  }
+  const std::vector<std::size_t> without = select_channels(file, names, options.exclude);
+  std::erase_if(chosen, [&](std::size_t i) { return std::find(without.begin(), without.end(), i) != without.end(); });
+  if (chosen.empty() && !names.empty() && !(options.exclude.empty() && options.types.empty())) {
+    bad_argument(file, "--channels, --types and --exclude leave no channel; there are: " + list_of(names));
   }
   return chosen;
 }

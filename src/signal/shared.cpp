@@ -166,7 +166,12 @@ void check_own_rate(const std::string& file, const std::string& what, double own
 }
 
 std::string normal_unit(std::string_view unit) {
-  const std::string text = to_utf8(trimmed(unit));
+  const std::string_view bare = trimmed(unit);
+  // A micro sign written as UTF-8 and read as Latin-1, perhaps twice; and the mu of Shift-JIS.
+  for (const char* broken : {"\xC3\x82\xC2\xB5V", "\xC3\x8E\xC2\xBCV", "\x83\xCAV"}) {
+    if (bare == broken) return "uV";
+  }
+  const std::string text = to_utf8(bare);
   for (const char* micro : {"uV", "\u00B5V", "\u03BCV", "uv", "microV", "microvolt", "microvolts", "muV"}) {
     if (text == micro) return "uV";
   }

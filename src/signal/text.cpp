@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "channel_type.hpp"
 #include "readers.hpp"
 #include "select.hpp"
 #include "shared.hpp"
@@ -236,16 +237,16 @@ Recording read_text(const Input& input, const ReadOptions& options) {
     names.push_back(labels.back().name.empty() ? std::to_string(column + 1) : labels.back().name);
   }
   make_unique(names);
-  std::vector<std::size_t> selected = select_channels(input.name, names, options.channels);
-  if (options.channels.empty()) {
-    for (std::size_t i = 0; i < names.size(); ++i) selected.push_back(i);
-  }
+  std::vector<std::string> types;
+  for (const std::string& name : names) types.push_back(type_of_label(name));
+  const std::vector<std::size_t> selected = wanted_channels(input.name, names, types, options);
 
   Crop crop(input.name, options);
   std::size_t blank_lines = 0;
   for (const std::size_t i : selected) {
     Channel channel;
     channel.name = names[i];
+    channel.type = types[i];
     channel.unit = labels[i].unit;
     channel.rate_hz = axis.rate_hz;
     channel.start_s = axis.start_s;
