@@ -195,6 +195,7 @@ template <class Real>
 struct Curvature {
   Fit<Real> fit;
   std::array<Real, kParameters> gradient{};  // dE/dtheta
+  std::complex<Real> left{};                 // sum of the residual times g
   // Half the Hessian of the squared residual in (theta, Re alpha, Im alpha); the last row is unused if one quadrature.
   SmallMatrix<Real, 6> full{};
   SmallMatrix<Real, 6> expected{};           // the same without the residual's terms: J'J
@@ -214,19 +215,19 @@ std::array<std::array<std::complex<Real>, 3>, kParameters> log_derivatives(const
            {Complex(0), Complex(0), Complex(0, pi)}}};
 }
 
+// At any amplitude alpha: all but `fit` and `reduced`. `m`: the moments of all five orders.
 template <class Real>
-Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_fixed) {
+Curvature<Real> curvature_at(const Moments<Real>& m, const Atom& atom, std::complex<Real> alpha) {
   using Complex = std::complex<Real>;
-  const Moments<Real> m = moments<Real, 5>(samples, atom);
   Curvature<Real> out;
-  out.fit = fit(m, phase_fixed);
-  const Complex alpha = out.fit.alpha;
   const Real pi = std::numbers::pi_v<Real>;
   const Real inverse = std::exp(-2 * static_cast<Real>(atom.ln_duration));
   const Real c = atom.chirp_rate;
 
   std::array<Complex, 5> r;  // moments of the residual x - Re(alpha g)
   for (int q = 0; q < 5; ++q) r[q] = m.x[q] - (alpha * m.s[q] + std::conj(alpha) * m.p[q]) / Real(2);
+
+  out.left = r[0];
 
   const auto L = log_derivatives<Real>(atom);
   // d_i L_j, in the same form.
@@ -274,6 +275,16 @@ Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_f
     for (int j = 0; j < 4; ++j) out.full[i][j] = out.full[j][i], out.expected[i][j] = out.expected[j][i];
     for (int j = 4; j < 6; ++j) out.expected[i][j] = out.full[i][j];
   }
+  return out;
+}
+
+template <class Real>
+Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_fixed) {
+  const Moments<Real> m = moments<Real, 5>(samples, atom);
+  const Fit<Real> fitted = fit(m, phase_fixed);
+  const std::complex<Real> alpha = fitted.alpha;
+  Curvature<Real> out = curvature_at(m, atom, alpha);
+  out.fit = fitted;
 
   // Eliminate the amplitudes: one direction (phase fixed, or parallel quadratures: that of alpha), or both.
   if (phase_fixed || out.fit.parallel) {

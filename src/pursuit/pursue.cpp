@@ -48,6 +48,22 @@ std::map<std::int64_t, Prepared> prepare(const Channel& channel, const Resolved&
   return out;
 }
 
+// What atoms of several channels need.
+void require_alike(std::span<const Channel> channels) {
+  const Channel& first = channels[0];
+  for (const Channel& channel : channels) {
+    const auto refuse = [&](const std::string& what) {
+      throw Error(ErrorKind::bad_argument, "--across joint: channels " + first.name + " and " + channel.name +
+                                               " differ in " + what +
+                                               "; pick channels that agree with --channels or --types");
+    };
+    if (channel.rate_hz != first.rate_hz) refuse("rate");
+    if (channel.unit != first.unit) refuse("unit ('" + first.unit + "' and '" + channel.unit + "')");
+    if (channel.start_s != first.start_s || channel.samples.size() != first.samples.size()) refuse("start or length");
+    if (channel.kind != first.kind) refuse("kind");
+  }
+}
+
 Decomposition decompose_all(std::span<const Channel> channels, const PursuitOptions& options) {
   Decomposition out;
   out.program = {version(), "cpu", core::isa().name};
@@ -60,6 +76,8 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
     for (const Window& w : resolved.back().windows)
       progress.seconds_of_signal += static_cast<double>(w.size) / channel.rate_hz;
   }
+  const bool together = options.channels != Channels::independent && channels.size() > 1;
+  if (together) require_alike(channels);
   std::mutex mutex;
   bool cancelled = false;
   const auto tell = [&] {  // with the mutex held
@@ -121,6 +139,18 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
     const std::size_t each = resolved[begin].windows.size();
     std::vector<SegmentResult> results((end - begin) * each);
     const auto one = [&](std::size_t i, unsigned worker, core::ThreadPool* inner) {
+      if (together) {
+        const Window& window = resolved[begin].windows[i];
+        std::vector<SegmentResult> found =
+            pursuit::take_apart_together(channels.subspan(begin, end - begin), resolved[begin].options,
+                                         prepared.at(window.size), window, inner, states[worker], poll);
+        for (std::size_t c = begin; c < end; ++c) {
+          results[(c - begin) * each + i] = std::move(found[c - begin]);
+          results[(c - begin) * each + i].segment.channel = c;
+          report(channels[c], window);
+        }
+        return;
+      }
       const std::size_t c = begin + i / each;
       const Window& window = resolved[c].windows[i % each];
       results[i] = pursuit::take_apart(channels[c], resolved[c].options, prepared.at(window.size), window, inner,
@@ -130,11 +160,11 @@ Decomposition decompose_all(std::span<const Channel> channels, const PursuitOpti
     };
     // A worker each takes a window; the few that are left over are taken one by one, by all workers, where that is
     // sooner.
-    const std::size_t workers = pool.size(), left_over = results.size() % workers;
-    const bool together = left_over < std::min<std::size_t>(workers, kGainWithin);
-    const std::size_t apart = together ? results.size() - left_over : results.size();
+    const std::size_t tasks = together ? each : results.size();
+    const std::size_t workers = pool.size(), left_over = tasks % workers;
+    const std::size_t apart = left_over < std::min<std::size_t>(workers, kGainWithin) ? tasks - left_over : tasks;
     pool.run(apart, [&](std::size_t i, unsigned worker) { one(i, worker, nullptr); });
-    for (std::size_t i = apart; i < results.size(); ++i) one(i, 0, &pool);
+    for (std::size_t i = apart; i < tasks; ++i) one(i, 0, &pool);
     const Grid& grid = prepared.at(resolved[begin].windows.front().size).grid;
     if (begin == 0) {
       out.rate_hz = channels[0].rate_hz;

@@ -84,13 +84,13 @@ Basis free_directions(const Atom& atom, const std::array<double, kParameters>& g
 
 }  // namespace
 
-Refined refine(const atoms::Samples& samples, const Atom& start, const Limits& limits, bool phase_fixed) {
+Atom climb(const std::function<Slope(const Atom&)>& slope, const Atom& start, const Limits& limits) {
   constexpr int kMostSteps = 100;
   constexpr double kSettled = 1e-13;  // gain of a full step, share of the energy
   Atom atom = clamp(start, limits);
-  auto here = atoms::curvature<double>(samples, atom, phase_fixed);
+  Slope here = slope(atom);
   double damping = 0;
-  for (int step = 0; step < kMostSteps && here.fit.energy > 0; ++step) {
+  for (int step = 0; step < kMostSteps && here.energy > 0; ++step) {
     const Basis basis = free_directions(atom, here.gradient, limits);
     if (basis.size == 0) break;
     const double d = atom.duration();
@@ -102,7 +102,7 @@ Refined refine(const atoms::Samples& samples, const Atom& start, const Limits& l
       for (int b = 0; b < basis.size; ++b) {
         for (int i = 0; i < kParameters; ++i) {
           for (int j = 0; j < kParameters; ++j)
-            matrix[a][b] += basis.direction[a][i] * here.reduced[i][j] * basis.direction[b][j];
+            matrix[a][b] += basis.direction[a][i] * here.curvature[i][j] * basis.direction[b][j];
         }
       }
     }
@@ -149,21 +149,37 @@ Refined refine(const atoms::Samples& samples, const Atom& start, const Limits& l
       next.move_to(atom.sample, atom.offset + move[kCentre]);
       for (int i = kFrequency; i < kParameters; ++i) parameter(next, i) += move[i];
       next = clamp(next, limits);
-      const auto there = atoms::curvature<double>(samples, next, phase_fixed);
-      if (there.fit.energy > here.fit.energy) {
-        gain = there.fit.energy - here.fit.energy;
+      const Slope there = slope(next);
+      if (there.energy > here.energy) {
+        gain = there.energy - here.energy;
         atom = next;
         here = there;
         damping = damping > 1e-9 ? damping / 8 : 0;
         moved = true;
       } else {
-        if (predicted <= kSettled * here.fit.energy) break;
+        if (predicted <= kSettled * here.energy) break;
         damping = std::max(4 * damping, 1e-6);
       }
     }
-    if (!moved || (gain <= kSettled * here.fit.energy && predicted <= kSettled * here.fit.energy)) break;
+    if (!moved || (gain <= kSettled * here.energy && predicted <= kSettled * here.energy)) break;
   }
-  return {atom, here.fit};
+  return atom;
+}
+
+Refined refine(const atoms::Samples& samples, const Atom& start, const Limits& limits, bool phase_fixed) {
+  Refined out;
+  double best = -1;
+  // climb() never ends below what it has seen: its last improvement is where it stays.
+  const auto slope = [&](const Atom& atom) {
+    const auto here = atoms::curvature<double>(samples, atom, phase_fixed);
+    if (here.fit.energy > best) {
+      best = here.fit.energy;
+      out = {atom, here.fit};
+    }
+    return Slope{here.fit.energy, here.gradient, here.reduced};
+  };
+  climb(slope, start, limits);
+  return out;
 }
 
 }  // namespace envoi::pursuit

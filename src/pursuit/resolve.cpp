@@ -141,6 +141,12 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   } else if (o.stop.density_per_s) {
     refuse("--density is of --whole; in windows, --atoms limits their number");
   }
+  if (o.channels != Channels::independent && o.method == Method::joint)
+    refuse("--method joint refits each channel's parameters, and --across keeps them in common; use mp or omp");
+  if (o.channels == Channels::joint_phase && o.method != Method::mp)
+    refuse("--method omp refits each channel's phases, and --across joint-phase keeps them in common; use mp");
+  if (o.channels == Channels::joint_phase && o.phase == Phase::fixed)
+    refuse("--across joint-phase seeks a phase, and --phase fixed has none to seek; give one of them");
   if (o.whole && o.window_s) refuse("--window is both whole and a length; give one");
   std::int64_t window = samples;
   if (o.window_s) {

@@ -32,6 +32,15 @@ struct UnitRef {
   int tile = 0, chunk = 0;
 };
 
+// An atom of an item that was opened.
+struct Contender {
+  double bound;  // of its energy
+  std::uint64_t index;
+  bool operator<(const Contender& other) const {  // the largest first
+    return bound != other.bound ? bound > other.bound : index < other.index;
+  }
+};
+
 // One search: the screen of its units, and what the state says of those that are not screened again.
 template <class T>
 class Screen {
@@ -88,10 +97,6 @@ class Screen {
     const Family& family = tables_.families[unit.family];
     return state_.bound.data() + family.first + unit.within * family.blocks.size();
   }
-  T largest_bound(const UnitRef& unit) {
-    const T* b = bounds(unit);
-    return *std::max_element(b, b + tables_.families[unit.family].blocks.size());
-  }
 
   void prepare(const UnitRef& unit, Scratch<T>& s) const {
     if (s.tile.family == unit.family && s.tile.index == unit.tile) return;
@@ -131,14 +136,6 @@ class Screen {
   // Adds to every bound what the change of the residual may have done; its units are then of this search.
   void allow_for(std::span<const double> change, double factor);
 
-  // An atom of an item that was opened.
-  struct Contender {
-    T bound;
-    std::uint64_t index;
-    bool operator<(const Contender& other) const {  // the largest first
-      return bound != other.bound ? bound > other.bound : index < other.index;
-    }
-  };
   // The atoms of an item with a bound of at least `least`; returns the proven error of the screen's sqrt(energy).
   double open(const UnitRef& at, std::size_t b, double least, unsigned worker, std::vector<Contender>& found) {
     Scratch<T>& s = state_.scratch[worker];
@@ -157,14 +154,12 @@ class Screen {
         const T* bounds = s.bounds.data() + (f * 2 + sign) * lanes;
         for (int lane = 0; lane < lanes; ++lane) {
           const std::int64_t centre = static_cast<std::int64_t>(at.tile) * lanes + lane;
-          if (bounds[lane] <= 0 || centre >= block.centres ||
-              static_cast<double>(bounds[lane]) / (scale_ * scale_) < least)
-            continue;
+          const double bound = static_cast<double>(bounds[lane]) / (scale_ * scale_);
+          if (bounds[lane] <= 0 || centre >= block.centres || bound < least) continue;
           const atoms::ChirpRow& row = block.rows[static_cast<std::size_t>(family.pairs[at.pair].row[sign])];
           const std::int64_t frequency = static_cast<std::int64_t>(at.chunk) * family.width + f;
-          found.push_back(
-              {bounds[lane], block.first + static_cast<std::uint64_t>(centre * block.atoms_per_centre + row.first +
-                                                                      frequency - row.f_begin)});
+          found.push_back({bound, block.first + static_cast<std::uint64_t>(centre * block.atoms_per_centre + row.first +
+                                                                           frequency - row.f_begin)});
         }
       }
     }

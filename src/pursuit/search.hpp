@@ -26,9 +26,9 @@ struct Winner {
   std::vector<std::uint64_t> rivals;
 };
 
-// What a search of one signal leaves for the next: an upper bound of every item, and the residual that it holds for.
-// The next search adds to each what the difference of the two residuals can have changed, and looks only at those that
-// still can win. Belongs to one Searcher; not for use by two searches at once.
+// What a search of one signal (or of channels together) leaves for the next: an upper bound of every item, and the
+// residual that it holds for. The next search adds to each what the difference of the two residuals can have changed,
+// and looks only at those that still can win. Belongs to one Searcher; not for use by two searches at once.
 class SearchState {
  public:
   SearchState();
@@ -61,6 +61,13 @@ struct SearchWay {
   double operations = 0;
 };
 
+// Channels searched together: atoms are ranked by the sum of their energies, with one phase or a phase each.
+struct ChannelResiduals {
+  std::vector<std::span<const double>> residual;  // of one length
+  std::span<const double> weight;                 // of all of them; empty, or 0/1 a sample
+  bool one_phase = false;
+};
+
 struct SearchCost {
   std::vector<SearchWay> ways;
   double operations = 0;  // of one search
@@ -88,6 +95,9 @@ class Searcher {
   Winner best(std::span<const double> residual, std::span<const double> weight, int most_rivals, core::ThreadPool* pool,
               SearchState* state = nullptr) const;
 
+  // The same for channels together.
+  Winner best(const ChannelResiduals& channels, int most_rivals, core::ThreadPool* pool, SearchState* state) const;
+
   const atoms::Grid& grid() const { return grid_; }
 
   // For tests of the certificate: multiplies the proven bound.
@@ -95,7 +105,7 @@ class Searcher {
 
  private:
   template <class T>
-  Winner best_of(const ScreenTables<T>& tables, const atoms::Samples& samples, double largest, int most_rivals,
+  Winner best_of(const ScreenTables<T>& tables, const ChannelResiduals& channels, int most_rivals,
                  core::ThreadPool* pool, SearchState::Impl& state) const;
 
   const atoms::Grid& grid_;

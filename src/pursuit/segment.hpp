@@ -43,4 +43,9 @@ SegmentResult take_apart(const Channel& channel, const PursuitOptions& options, 
                          const Window& window, core::ThreadPool* pool, SearchState& state,
                          const std::function<void()>& poll);
 
+// The same window of channels of one rate, start and length taken apart together (options.channels); a result each.
+std::vector<SegmentResult> take_apart_together(std::span<const Channel> channels, const PursuitOptions& options,
+                                               const Prepared& prepared, const Window& window, core::ThreadPool* pool,
+                                               SearchState& state, const std::function<void()>& poll);
+
 }  // namespace envoi::pursuit
