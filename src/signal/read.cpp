@@ -34,7 +34,7 @@ constexpr std::array kSigns = {
          "edf", ""},
     Sign{"0       ", "edf", ""},
     Sign{"\x89HDF", "", "an HDF5 file; write the data set as .npy first"},
-    Sign{"XDF:", "", "an XDF file, which is not read yet; convert it to EDF first"},
+    Sign{"XDF:", "xdf", ""},
     Sign{"Brain Vision", "brainvision", ""},
     Sign{"BrainVision", "brainvision", ""},
     Sign{"\xEF\xBB\xBF"
@@ -59,14 +59,14 @@ struct Ending {
 };
 
 constexpr std::array kEndings = {
-    Ending{".f32", "f32"},         Ending{".f64", "f64"},          Ending{".edf", "edf"},
-    Ending{".bdf", "edf"},         Ending{".npy", "npy"},          Ending{".wav", "audio"},
-    Ending{".flac", "audio"},      Ending{".ogg", "audio"},        Ending{".oga", "audio"},
-    Ending{".opus", "audio"},      Ending{".mp3", "audio"},        Ending{".aif", "audio"},
-    Ending{".aiff", "audio"},      Ending{".au", "audio"},         Ending{".caf", "audio"},
-    Ending{".w64", "audio"},       Ending{".vhdr", "brainvision"}, Ending{".vmrk", "brainvision"},
-    Ending{".eeg", "brainvision"}, Ending{".txt", "text"},         Ending{".csv", "text"},
-    Ending{".tsv", "text"},        Ending{".dat", "text"},
+    Ending{".f32", "f32"},          Ending{".f64", "f64"},         Ending{".edf", "edf"},
+    Ending{".bdf", "edf"},          Ending{".npy", "npy"},         Ending{".wav", "audio"},
+    Ending{".flac", "audio"},       Ending{".ogg", "audio"},       Ending{".oga", "audio"},
+    Ending{".opus", "audio"},       Ending{".mp3", "audio"},       Ending{".aif", "audio"},
+    Ending{".aiff", "audio"},       Ending{".au", "audio"},        Ending{".caf", "audio"},
+    Ending{".w64", "audio"},        Ending{".xdf", "xdf"},         Ending{".vhdr", "brainvision"},
+    Ending{".vmrk", "brainvision"}, Ending{".eeg", "brainvision"}, Ending{".txt", "text"},
+    Ending{".csv", "text"},         Ending{".tsv", "text"},        Ending{".dat", "text"},
 };
 
 struct Name {
@@ -80,7 +80,7 @@ constexpr std::array kNames = {
     Name{"audio", "audio"},      Name{"text", "text"}, Name{"txt", "text"},
     Name{"csv", "text"},         Name{"tsv", "text"},  Name{"npy", "npy"},
     Name{"f32", "f32"},          Name{"f64", "f64"},   Name{"brainvision", "brainvision"},
-    Name{"vhdr", "brainvision"},
+    Name{"vhdr", "brainvision"}, Name{"xdf", "xdf"},
 };
 
 std::string_view format_of(const Input& input, const ReadOptions& options) {
@@ -89,7 +89,7 @@ std::string_view format_of(const Input& input, const ReadOptions& options) {
     const auto known = std::find_if(kNames.begin(), kNames.end(), same);
     if (known != kNames.end()) return known->format;
     bad_argument(input.name, "no format '" + printable(options.format) +
-                                 "'; there are: edf, bdf, brainvision, wav, flac, audio, text, npy, f32, f64");
+                                 "'; there are: edf, bdf, brainvision, xdf, wav, flac, audio, text, npy, f32, f64");
   }
   const std::string name = lower_case(input.name);
   std::string_view by_ending;
@@ -121,6 +121,7 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
 
   Recording recording = format == "edf"           ? read_edf(input, options)
                         : format == "brainvision" ? read_brainvision(input, options)
+                        : format == "xdf"         ? read_xdf(input, options)
                         : format == "audio"       ? read_audio(input, options)
                         : format == "npy"         ? read_npy(input, options)
                         : format == "f32"         ? read_raw(input, options, false)

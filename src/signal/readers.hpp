@@ -24,6 +24,7 @@ Recording read_text(const Input& input, const ReadOptions& options);
 Recording read_edf(const Input& input, const ReadOptions& options);          // EDF, EDF+, BDF, BDF+
 Recording read_audio(const Input& input, const ReadOptions& options);        // whatever libsndfile opens
 Recording read_brainvision(const Input& input, const ReadOptions& options);  // any file of a set
+Recording read_xdf(const Input& input, const ReadOptions& options);
 Recording read_npy(const Input& input, const ReadOptions& options);
 Recording read_raw(const Input& input, const ReadOptions& options, bool wide);  // float32, or float64 if wide
 
