@@ -99,6 +99,16 @@ struct Progress {
   double seconds_of_signal = 0;
 };
 
+// Finished parts of a run (windows, stretches of a whole-signal pursuit), kept by whoever calls, so that a later run of
+// the same samples and options on the same instruction set continues. What is recalled must be what was kept.
+struct Parts {
+  std::function<std::optional<std::string>(const std::string& name)> recall;    // called from one thread at a time
+  std::function<void(const std::string& name, const std::string& bytes)> keep;  // likewise
+  // Which parts to compute: windows of a channel after the other (of joint channels: windows), or whole channels with
+  // whole_signal, counted from 0. Null: all. The result lacks the others.
+  std::function<bool(std::size_t part)> wanted;
+};
+
 struct PursuitOptions {
   std::optional<Range> band_hz;  // the ridge fc +- |c| Dt of every atom stays inside
   std::optional<Range> durations_s;
@@ -126,7 +136,8 @@ struct PursuitOptions {
   unsigned threads = 0;  // 0: all processors (or ENVOI_THREADS)
   std::string device = "auto";
   Precision precision = Precision::exact;
-  bool force = false;                             // go past 1e10 atoms
+  bool force = false;  // go past 1e10 atoms
+  Parts parts;
   std::function<bool(const Progress&)> progress;  // called from one thread at a time; false cancels
 };
 

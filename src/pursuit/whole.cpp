@@ -460,10 +460,10 @@ Layout lay_out(std::int64_t samples, double longest_duration) {
   return out;
 }
 
-atoms::Grid whole_grid(const Channel& channel, const PursuitOptions& resolved) {
+atoms::Grid whole_grid(const Channel& channel, const PursuitOptions& resolved, bool limit_size) {
   const auto samples = static_cast<std::int64_t>(channel.samples.size());
   const Layout layout = lay_out(samples, resolved.durations_s->high * channel.rate_hz);
-  return grid_for(channel, resolved, layout.count == 1 ? samples : layout.stretch);
+  return grid_for(channel, resolved, layout.count == 1 ? samples : layout.stretch, limit_size);
 }
 
 SegmentResult take_apart_whole(const Channel& channel, const PursuitOptions& options, core::ThreadPool& pool,

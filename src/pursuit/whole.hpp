@@ -31,7 +31,7 @@ struct Layout {
 Layout lay_out(std::int64_t samples, double longest_duration);
 
 // The grid of a stretch that has neighbours (of the recording, if it is but one stretch).
-atoms::Grid whole_grid(const Channel& channel, const PursuitOptions& resolved);
+atoms::Grid whole_grid(const Channel& channel, const PursuitOptions& resolved, bool limit_size = true);
 
 // An atom as it was taken.
 struct Take {
