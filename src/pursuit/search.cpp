@@ -18,6 +18,7 @@ using atoms::Samples;
 namespace {
 
 constexpr double kTie = 1e-12;
+constexpr std::size_t kCandidates = 8;  // atoms of a search that the next one scores first
 
 double largest_of(std::span<const double> values) {
   double largest = 0;
@@ -42,6 +43,7 @@ struct SearchState::Impl {
     }
   };
   std::vector<OfChannel> channels = std::vector<OfChannel>(1);
+  std::vector<std::uint64_t> candidates;  // the best atoms of the items that the last search opened
   double change_factor = 1;
   std::size_t refreshed = 0, units = 0;
 };
@@ -57,6 +59,7 @@ void SearchState::swap_scratch(SearchState& other) {
 }
 void SearchState::forget() {
   for (Impl::OfChannel& channel : impl_->channels) channel.residual.clear();
+  impl_->candidates.clear();
 }
 void SearchState::scale_bound_for_test(double factor) { impl_->change_factor = factor; }
 std::size_t SearchState::refreshed() const { return impl_->refreshed; }
@@ -251,6 +254,10 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const ChannelResiduals& 
     }
     return rows;
   };
+  // What did well in the last search bounds from below what can win in this one.
+  if (kept) {
+    for (const std::uint64_t index : state.candidates) best_energy = std::max(best_energy, score(index));
+  }
   std::vector<std::size_t> again;
   for (;;) {
     const bool rivals_wanted = most_rivals > 0 && static_cast<int>(rival_rows().size()) < most_rivals;
@@ -290,6 +297,13 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const ChannelResiduals& 
     }
   }
 
+  state.candidates.clear();
+  for (const Opened& item : opened) {
+    if (state.candidates.size() == kCandidates) break;
+    const auto best = std::max_element(item.scored.begin(), item.scored.end(),
+                                       [](const Candidate& a, const Candidate& b) { return a.energy < b.energy; });
+    if (best != item.scored.end()) state.candidates.push_back(best->index);
+  }
   if (opened.empty()) return {};
   Winner winner;
   winner.index = ~std::uint64_t{0};
