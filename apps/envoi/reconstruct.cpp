@@ -8,17 +8,21 @@
 #include "envoi/results.hpp"
 #include "envoi/signal.hpp"
 #include "outputs.hpp"
+#include "source_signal.hpp"
 
 namespace envoi::command {
 namespace {
 
 struct Arguments {
-  std::string result;
+  std::string result, signal;
   std::vector<std::string> outputs, channels;
+  bool residual = false, force = false;
 };
 
-// The channels of those names (none: all) that have samples. They go into one file, so they must have one rate.
-std::vector<Channel> chosen(std::vector<Channel> channels, const std::vector<std::string>& names) {
+bool is_edf(const std::string& path) { return path.ends_with(".edf") || path.ends_with(".bdf"); }
+
+// The channels of those names (none: all) that have samples. Into one file go channels of one rate, but for EDF.
+std::vector<Channel> chosen(std::vector<Channel> channels, const std::vector<std::string>& names, bool one_rate) {
   std::vector<Channel> out;
   std::string known;
   for (const Channel& c : channels) known += (known.empty() ? "" : ", ") + c.name;
@@ -31,8 +35,9 @@ std::vector<Channel> chosen(std::vector<Channel> channels, const std::vector<std
   if (names.empty()) out = std::move(channels);
   std::erase_if(out, [](const Channel& c) { return c.samples.empty(); });
   for (const Channel& c : out)
-    if (c.rate_hz != out.front().rate_hz)
-      usage_error("channels of different rates do not go into one file; choose with --channel from: " + known);
+    if (one_rate && c.rate_hz != out.front().rate_hz)
+      usage_error("channels of different rates go into one file only as .edf or .bdf; choose with --channel from: " +
+                  known);
   return out;
 }
 
@@ -52,27 +57,48 @@ void align(std::vector<Channel>& channels) {
   }
 }
 
+// What the recording has beside what was found: samples of the recording minus the model, NaN outside of it.
+void subtract_from(const Recording& recording, std::vector<Channel>& models) {
+  for (Channel& model : models) {
+    const Channel& channel = recording.channel(model.name);
+    if (channel.rate_hz != model.rate_hz)
+      throw Error(ErrorKind::bad_file, recording.name + ": channel '" + one_line(model.name) +
+                                           "' has another rate than in the result; it is not what was analysed");
+    const auto shift = static_cast<std::ptrdiff_t>(std::llround((model.start_s - channel.start_s) * model.rate_hz));
+    for (std::size_t i = 0; i < model.samples.size(); ++i) {
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(i) + shift;
+      const bool there = at >= 0 && at < static_cast<std::ptrdiff_t>(channel.samples.size());
+      model.samples[i] = there ? channel.samples[static_cast<std::size_t>(at)] - model.samples[i] : kUndetermined;
+    }
+  }
+}
+
 int run_reconstruct(const Arguments& arguments) {
   const std::vector<std::string> outputs =
       arguments.outputs.empty() ? std::vector<std::string>{"-"} : arguments.outputs;
   for (const std::string& output : outputs) {
     const auto ends = [&](const char* ending) { return output.ends_with(ending); };
-    if (output != "-" && !ends(".npy") && !ends(".wav") && !ends(".txt") && !ends(".csv") && !ends(".tsv"))
-      usage_error(output + ": signals are written as .npy, .wav, .txt, .csv or .tsv; the ending chooses");
+    if (output != "-" && !is_edf(output) && !ends(".npy") && !ends(".wav") && !ends(".txt") && !ends(".csv") &&
+        !ends(".tsv"))
+      usage_error(output + ": signals are written as .edf, .bdf, .npy, .wav, .txt, .csv or .tsv; the ending chooses");
     require_different(output, arguments.result);
+    if (!arguments.signal.empty()) require_different(output, arguments.signal);
     core::AtomicFile::check(output);
   }
+  Decomposition result;
   std::vector<Channel> channels;
   try {
-    channels = reconstruct(read_result(arguments.result));
+    result = read_result(arguments.result);
+    channels = reconstruct(result);
   } catch (...) {
     return report_current_exception(arguments.result);
   }
-  channels = chosen(std::move(channels), arguments.channels);
+  channels = chosen(std::move(channels), arguments.channels, !std::all_of(outputs.begin(), outputs.end(), is_edf));
   if (channels.empty())
     throw Error(ErrorKind::bad_file, arguments.result + ": holds no segment of these channels, so there is no signal");
+  if (arguments.residual) subtract_from(read_source(arguments.signal, result, arguments.force), channels);
   align(channels);
-  for (const std::string& output : outputs) write_signal(output, channels);
+  for (const std::string& output : outputs) write_signal(output, channels, {result.source.start, {}});
   return kDone;
 }
 
@@ -81,8 +107,11 @@ int run_reconstruct(const Arguments& arguments) {
 void add_reconstruct(CLI::App& app, Run& run) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* c = app.add_subcommand("reconstruct", "Chirplets to signal");
-  c->add_option("RESULT", arguments->result, "JSON or NDJSON of `envoi analyze`; - is standard input")->required();
-  c->add_option("-o,--output", arguments->outputs, "repeatable; .npy .wav .txt .csv .tsv, - (default) is text")
+  c->add_option("RESULT", arguments->result,
+                "a result of `envoi analyze`, a book or ACT-lib's JSON; - is standard input")
+      ->required();
+  c->add_option("-o,--output", arguments->outputs,
+                "repeatable; .edf .bdf .npy .wav .txt .csv .tsv, - (default) is text")
       ->option_text("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -90,10 +119,18 @@ void add_reconstruct(CLI::App& app, Run& run) {
       ->option_text("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* signal = c->add_option("--signal", arguments->signal, "the recording that was analysed, for --residual")
+                            ->option_text("FILE");
+  CLI::Option* residual = c->add_flag("--residual", arguments->residual, "the recording minus what was found");
+  residual->needs(signal);
+  signal->needs(residual);
+  c->add_flag("--force", arguments->force, "take --signal although it is another file than the result's");
   c->footer(
-      "The signal is trend and atoms over the windows that were analysed; NaN elsewhere (0 in .wav).\n"
-      "Example:\n"
-      "  envoi reconstruct night.json -c Cz -o cz.npy");
+      "The signal is trend and atoms over the windows that were analysed; NaN elsewhere (0 in .wav, .edf and .bdf).\n"
+      "The residual is of the recording as it was analysed: same channels, stretch, filters and rate.\n"
+      "Examples:\n"
+      "  envoi reconstruct night.json -c Cz -o cz.npy\n"
+      "  envoi reconstruct night.json --signal night.edf --residual -o rest.edf");
   c->callback([arguments, &run] { run = [arguments] { return run_reconstruct(*arguments); }; });
 }
 

@@ -20,12 +20,23 @@ ENVOI_API Recording read(const std::string& path, const ReadOptions& options = {
 // not there, a frequency that the rate does not allow, channels of several rates where one is needed).
 ENVOI_API void condition(Recording& recording, const Conditioning& conditioning);
 
+// What EDF+ holds beside the samples.
+struct SignalNotes {
+  std::string start;  // as Recording::start: of the axis that start_s counts on
+  std::vector<Annotation> annotations;
+};
+
 // Writes one channel a column; the ending chooses: .npy (float64, samples x channels; one channel: samples),
 // .wav (32-bit float, whole rates only; a missing sample becomes 0), .txt .csv .tsv (shortest digits that read back
 // the same). A single channel in .txt is one value a line; other text has a header row and a column time_s first.
 // All channels must have one length and rate. The file appears whole or not at all. "-" is standard output, as .txt.
-// Throws Error (bad_argument: ending, rate, lengths; bad_file: cannot write).
-ENVOI_API void write_signal(const std::string& path, std::span<const Channel> channels);
+//
+// .edf .bdf: EDF+ of 16 bits, BDF+ of 24, each channel over the range of its samples, so that what is read back is
+// within half a step of (largest - smallest) / 65535. Rates may differ where a data record holds whole numbers of
+// samples of all. Missing samples, and what the last data record lacks, are zeros under annotations BAD_missing. Volts
+// change their prefix where the header has no place for the numbers; labels and units become ASCII.
+// Throws Error (bad_argument: ending, rate, lengths, range; bad_file: cannot write).
+ENVOI_API void write_signal(const std::string& path, std::span<const Channel> channels, const SignalNotes& notes = {});
 
 // A dictionary for search(): a .npy array of atoms x samples (one axis: a single atom) of f4, f8 or whole numbers, in
 // any byte order, by rows or by columns (Fortran's order, slower). Nothing but its head is read here: each search reads

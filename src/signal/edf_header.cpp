@@ -71,6 +71,8 @@ std::string iso_start(std::string_view date, std::string_view time, std::string_
   };
   std::array<std::int64_t, 3> day{}, clock{};
   if (!three(time, clock) || clock[0] > 23 || clock[1] > 59 || clock[2] > 59) return {};
+  // EDF+'s words for a start that is not known.
+  if (recording_field.starts_with("Startdate X") && date == "01.01.85" && time == "00.00.00") return {};
   const bool have_day = three(date, day);
   day[2] += day[2] >= 85 ? 1900 : 2000;
 

@@ -1,4 +1,4 @@
-// envoi::write_signal: channels to .npy, .wav and text. The file appears whole or not at all.
+// envoi::write_signal: channels to .npy, .wav, EDF+ and text. The file appears whole or not at all.
 #include <sndfile.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "envoi/error.hpp"
 #include "envoi/signal.hpp"
 #include "shared.hpp"
+#include "write_edf.hpp"
 
 namespace envoi {
 namespace {
@@ -171,8 +172,15 @@ void write_text(core::AtomicFile& file, std::span<const Channel> channels, char 
 
 }  // namespace
 
-void write_signal(const std::string& path, std::span<const Channel> channels) {
+void write_signal(const std::string& path, std::span<const Channel> channels, const SignalNotes& notes) {
   if (channels.empty()) bad_argument(path, "there is no channel to write");
+  const std::string name = signal::lower_case(path);
+  const bool wide = name.ends_with(".bdf");
+  if (wide || name.ends_with(".edf")) {
+    core::AtomicFile file(path);
+    signal::write_edf(file, path, channels, notes, wide);
+    return file.commit();
+  }
   for (const Channel& channel : channels) {
     if (channel.samples.size() != channels[0].samples.size() || channel.rate_hz != channels[0].rate_hz) {
       bad_argument(path, "channel '" + channel.name + "' has " + std::to_string(channel.samples.size()) +
@@ -181,11 +189,10 @@ void write_signal(const std::string& path, std::span<const Channel> channels) {
                              signal::rounded(channels[0].rate_hz) + " Hz; write them to files of their own");
     }
   }
-  const std::string name = signal::lower_case(path);
   const bool text = path == "-" || name.ends_with(".txt");
   if (name.ends_with(".wav")) return write_wav(path, channels);
   if (!text && !name.ends_with(".npy") && !name.ends_with(".csv") && !name.ends_with(".tsv")) {
-    bad_argument(path, "the ending of a signal's file must be .npy, .wav, .txt, .csv or .tsv");
+    bad_argument(path, "the ending of a signal's file must be .edf, .bdf, .npy, .wav, .txt, .csv or .tsv");
   }
   core::AtomicFile file(path);
   if (name.ends_with(".npy")) {
