@@ -30,8 +30,11 @@ std::string expand(std::string pattern, const std::string& input) {
   return pattern;
 }
 
+bool is_report(const std::string& path) { return path.ends_with(".html"); }
+
 void require_known_ending(const std::string& path) {
-  if (!is_result_ending(path)) usage_error(path + ": " + result_endings() + "; the ending chooses");
+  if (is_report(path)) return require_report_page(path);
+  if (!is_result_ending(path)) usage_error(path + ": " + result_endings() + ", reports as .html; the ending chooses");
 }
 
 }  // namespace
@@ -71,10 +74,15 @@ Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::strin
   }
 }
 
-void Outputs::write(const std::string& input, const Decomposition& result, std::span<const Channel> signal) {
+void Outputs::write(const std::string& input, const Decomposition& result, const Recording& recording) {
   for (const std::string& pattern : patterns_) {
+    const std::string path = expand(pattern, input);
+    if (is_report(path)) {
+      write_report(path, recording, result);
+      continue;
+    }
     if (!collects(pattern)) {
-      write_result(expand(pattern, input), result, signal);
+      write_result(path, result, recording.channels);
       continue;
     }
     std::string& text = collected_[pattern];

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -10,8 +9,8 @@
 
 namespace envoi::command {
 
-// -o FILE for one input. For several: FILE.tsv holds them all; else FILE has {name} in it, which becomes the input's
-// name without its ending, or is a folder with a '/' at its end, for {name}.json in it.
+// -o FILE, and reports (.html), for one input. For several: FILE.tsv holds them all; else FILE has {name} in it, which
+// becomes the input's name without its ending, or is a folder with a '/' at its end, for {name}.json in it.
 class Outputs {
  public:
   // Throws Error: bad_argument (ending, one name for several results, an input among the outputs), bad_file (a folder
@@ -19,8 +18,8 @@ class Outputs {
   Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs);
 
   // Writes what belongs to that input; a .tsv of several is kept until finish().
-  // `signal` is what was analysed; books hold its samples.
-  void write(const std::string& input, const Decomposition& result, std::span<const Channel> signal = {});
+  // `recording` is what was analysed; books and reports hold its samples.
+  void write(const std::string& input, const Decomposition& result, const Recording& recording = {});
   void finish();
 
   bool empty() const { return patterns_.empty(); }

@@ -63,6 +63,7 @@ int run_plot(const Arguments& arguments) {
     require_different(output, arguments.result);
     if (!arguments.signal.empty()) require_different(output, arguments.signal);
     core::AtomicFile::check(output);
+    if (is_page(output)) require_report_page(output);
   }
   if (!arguments.signal.empty() && !pages)
     usage_error("--signal is for pages (.html); pictures of the map are drawn from the atoms alone");

@@ -52,6 +52,9 @@ ENVOI_API std::vector<Channel> reconstruct(const Decomposition& result);
 // bad_file: cannot write).
 ENVOI_API void write_report(const std::string& path, const Recording& recording, const Decomposition& result);
 
+// Throws as write_report would in a build that has no report page; for finding out before a long computation.
+ENVOI_API void require_report_page(const std::string& path);
+
 // A picture of the time-frequency map of one channel: the sum of its kept atoms' Wigner maps in decibels.
 struct MapOptions {
   std::string channel;  // "": the first

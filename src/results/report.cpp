@@ -222,12 +222,16 @@ std::string head_of(const Decomposition& result) {
 
 }  // namespace
 
-void write_report(const std::string& path, const Recording& recording, const Decomposition& result) {
-  const std::string_view page = results::report_page();
-  if (page.empty())
+void require_report_page(const std::string& path) {
+  if (results::report_page().empty())
     throw Error(ErrorKind::bad_argument, path + ": this build has no report page, since " +
                                              std::string(results::report_page_missing()) +
                                              "; install Node.js with npm (Debian: nodejs npm) and build again");
+}
+
+void write_report(const std::string& path, const Recording& recording, const Decomposition& result) {
+  require_report_page(path);
+  const std::string_view page = results::report_page();
   const std::size_t place = page.find(kPlace);
 
   JsonText rest(false);

@@ -174,7 +174,7 @@ export class Facts {
     if (missing > 0) rows.push(["Missing", plural(missing, "sample")]);
     const bound = segments.reduce((most, s) => Math.max(most, s.bound), 0);
     if (bound > 0)
-      rows.push(["Certificate", `Winners scored in double precision; the screen’s relative error is at most ${plain(bound)}.`]);
+      rows.push(["Certificate", `Winners scored in double precision; the screen’s relative error is at most ${power(bound)}.`]);
     return rows;
   }
 
@@ -211,4 +211,10 @@ function item(text) {
   const element = document.createElement("li");
   element.textContent = text;
   return element;
+}
+
+// "2.4 · 10⁻⁵"
+function power(value) {
+  const [digits, exponent] = value.toExponential(1).split("e");
+  return `${digits}\u00a0·\u00a010${[...exponent].map((c) => "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["+-0123456789".indexOf(c)]).join("").replace("⁺", "")}`;
 }

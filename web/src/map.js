@@ -1,13 +1,14 @@
 // The time-frequency map: the sum of the atoms' Wigner maps in colour, each atom's ellipse and slope drawn on it.
 import { densityMap, nearestAtom } from "./chirplets.js";
 import { kColors } from "./colors.js";
-import { plural, quantity, rounded, shownUnit } from "./format.js";
+import { plain, plural, quantity, rounded, shownUnit } from "./format.js";
 import { TimePlot, rightGutter } from "./plot.js";
 import { theme } from "./theme.js";
 
 const kDecibels = 40;
 const kMostEllipses = 400;
 const kMostNumbers = 40;
+const kRoomForLabel = 70; // pixels beside the map
 
 export class MapPanel {
   constructor(store) {
@@ -23,6 +24,7 @@ export class MapPanel {
       hooks: { drawClear: [(u) => this.paint(u)], draw: [(u) => this.overlay(u)] },
       onClick: (time, frequency) => this.pickAt(time, frequency),
     });
+    for (const axis of this.plot.plot.axes) axis.grid.show = false;
     this.plot.plot.axes[1].values = (u, splits) => {
       const { factor } = this.frequencyUnit();
       return splits.map((v) => String(Number((v / factor).toPrecision(6))));
@@ -69,9 +71,8 @@ export class MapPanel {
     const { store } = this;
     const { view, data, channel } = store;
     const [low_hz, high_hz] = this.band();
-    const box = this.plot.plot.over;
-    const columns = Math.min(Math.max(Math.round(box.clientWidth), 50), 1400);
-    const rows = Math.min(Math.max(Math.round(box.clientHeight), 50), 500);
+    const columns = Math.min(Math.round(this.plot.pixels), 1400);
+    const rows = Math.min(Math.round(this.plot.rows), 500);
     const atoms = (this.visible = store.atomsShown(view));
     const map = densityMap(data.atoms, atoms, channel.rate_hz, { ...view, low_hz, high_hz }, columns, rows);
     let most = 0;
@@ -120,8 +121,8 @@ export class MapPanel {
     for (const i of outlined) if (i !== picked) this.ellipse(u, i, "rgba(255,255,255,0.8)", scale);
     const kept = picked >= 0 && data.atoms.order[picked] <= this.store.order;
     if (kept) {
-      this.ellipse(u, picked, "#fff", 4.5 * scale);
-      this.ellipse(u, picked, theme.picked, 2.5 * scale);
+      this.ellipse(u, picked, "#fff", 4 * scale);
+      this.ellipse(u, picked, theme.picked, 2 * scale);
     }
     if (outlined.length <= kMostNumbers) for (const i of outlined) this.number(u, i, i === picked, scale);
     ctx.restore();
@@ -186,6 +187,7 @@ export class MapPanel {
       const y = top + height * (1 - (level - this.top + kDecibels) / kDecibels);
       ctx.fillText(String(level).replace("-", "\u2212"), left + width + 5 * scale, Math.min(Math.max(y, top + 6 * scale), top + height - 6 * scale));
     }
+    if (gutter < kRoomForLabel * scale) return;
     ctx.save();
     ctx.translate(left + gutter - 18 * scale, top + height / 2);
     ctx.rotate(Math.PI / 2);
@@ -202,9 +204,8 @@ export class MapPanel {
   pickAt(time, frequency) {
     const { store } = this;
     const [low, high] = this.band();
-    const box = this.plot.plot.over;
-    const cell_s = (24 * (store.view.to_s - store.view.from_s)) / box.clientWidth;
-    const cell_hz = (24 * (high - low)) / box.clientHeight;
+    const cell_s = (24 * (store.view.to_s - store.view.from_s)) / this.plot.pixels;
+    const cell_hz = (24 * (high - low)) / this.plot.rows;
     store.pick(nearestAtom(store.data.atoms, this.visible, time, frequency, cell_s, cell_hz));
   }
 
@@ -212,16 +213,19 @@ export class MapPanel {
     const { store } = this;
     const inView = this.outlined().length;
     const some = this.visible.length > kMostEllipses ? `The ${kMostEllipses} strongest atoms in view are outlined. ` : "";
-    document.getElementById("map-note").textContent =
-      `${some}An ellipse marks where an atom’s map has fallen to 1/e, the line in it how its frequency moves. ` +
-      "Click one to pick it, drag to zoom, double-click for the whole.";
+    const hint = document.createElement("span");
+    hint.className = "hint";
+    hint.textContent = " Click one to pick it, drag to zoom, double-click for the whole.";
+    document
+      .getElementById("map-note")
+      .replaceChildren(`${some}An ellipse marks where an atom’s map has fallen to 1/e, the line in it how its frequency moves.`, hint);
     document.getElementById("map-legend").textContent =
-      `${plural(inView, "atom")} in view, ${kDecibels} dB of power density`;
+      `${plural(inView, "atom")} in view; colour: power density, ${this.scaleLabel()}`;
     const [low, high] = this.band();
     this.plot.element.setAttribute(
       "aria-label",
-      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${quantity(store.view.from_s, "s", 6)} to ` +
-        `${quantity(store.view.to_s, "s", 6)} and ${quantity(low, "Hz", 3)} to ${quantity(high, "Hz", 3)}; ` +
+      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${plain(store.view.from_s, "s")} to ` +
+        `${plain(store.view.to_s, "s")} and ${quantity(low, "Hz", 3)} to ${quantity(high, "Hz", 3)}; ` +
         `largest density ${rounded(this.top, 3)} dB. The table below holds the same atoms.`,
     );
   }

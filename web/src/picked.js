@@ -23,7 +23,7 @@ export class PickedPanel {
     if (picked < 0) {
       heading.textContent = "Atom";
       const hint = document.createElement("p");
-      hint.className = "note";
+      hint.className = "note hint";
       hint.textContent = "None picked. Choose one on the map or in the table.";
       this.element.append(hint);
       if (announce) announcer.textContent = "No atom picked";

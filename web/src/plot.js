@@ -3,6 +3,8 @@ import uPlot from "uplot";
 import { theme } from "./theme.js";
 
 const kNarrow = 560;
+const kTimeAxis = 48; // its ticks and label
+const kAboveAxis = 8;
 const kDays = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
 // The unit of the time axis, and where it counts from: long times (GPS, say) count from a whole second.
@@ -60,7 +62,7 @@ export class TimePlot {
         height: height(width),
         pxAlign: 0,
         legend: { show: false },
-        padding: [8, (u) => rightGutter(u.width ?? width), showTimes ? 0 : 6, 0],
+        padding: [kAboveAxis, (u) => rightGutter(u.width ?? width), showTimes ? 0 : 6, 0],
         cursor: {
           sync: { key: "time", setSeries: false, scales: ["x", null] },
           drag: { x: true, y: false, setScale: false, dist: 6 },
@@ -75,7 +77,7 @@ export class TimePlot {
         axes: [
           axis({
             show: true,
-            size: showTimes ? 44 : 6,
+            size: showTimes ? kTimeAxis - 18 : 6,
             labelSize: 18,
             label: showTimes ? () => timeAxis(store).label : undefined,
             values: (u, splits) => {
@@ -118,8 +120,13 @@ export class TimePlot {
     onResize(element, this);
   }
 
+  // Width and height of what lies inside the axes, known before uPlot has laid them out.
   get pixels() {
-    return Math.max(this.plot.over.clientWidth, 50);
+    const width = this.element.clientWidth;
+    return Math.max(width - leftGutter(width) - rightGutter(width), 50);
+  }
+  get rows() {
+    return Math.max(this.height(this.element.clientWidth) - kAboveAxis - kTimeAxis, 50);
   }
 
   resize(width) {
@@ -164,7 +171,7 @@ export class CountPlot {
         scales: { x: { time: false, range: xRange }, y: { range: yRange } },
         series: [{}, ...series],
         axes: [
-          axis({ label: xLabel, labelSize: 18, size: 44 - 18, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5],
+          axis({ label: xLabel, labelSize: 18, size: kTimeAxis - 18, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5],
             values: (u, splits) => splits.map((v) => String(v)) }),
           axis({ label: yLabel, labelSize: 18, size: (u) => leftGutter(u.width) - 18, space: 32, values: (u, splits) => tickTexts(splits) }),
         ],

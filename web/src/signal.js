@@ -1,6 +1,6 @@
 // The signal with its reconstruction over it, and the residual below at the same scale.
 import { kSupport, model } from "./chirplets.js";
-import { plural, quantity, shownUnit } from "./format.js";
+import { plain, plural, quantity, shownUnit } from "./format.js";
 import { TimePlot } from "./plot.js";
 import { theme } from "./theme.js";
 
@@ -185,7 +185,7 @@ export class SignalPanel {
     const hidden = !channel.signal;
     document.getElementById("residual-plot").hidden = hidden;
     document.getElementById("residual-heading").hidden = hidden;
-    const span = `${quantity(store.view.from_s, "s", 6)} to ${quantity(store.view.to_s, "s", 6)}`;
+    const span = `${plain(store.view.from_s, "s")} to ${plain(store.view.to_s, "s")}`;
     this.signal.element.setAttribute("aria-label", `Signal of ${channel.name} with its reconstruction from ${some}, ${span}.`);
     this.residual.element.setAttribute("aria-label", `Residual of ${channel.name} after ${some}, ${span}.`);
   }
