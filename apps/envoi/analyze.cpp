@@ -9,7 +9,7 @@
 #include "core/thread_pool.hpp"
 #include "envoi/pursuit.hpp"
 #include "envoi/results.hpp"
-#include "envoi/signal.hpp"
+#include "input.hpp"
 #include "outputs.hpp"
 #include "plan.hpp"
 #include "progress.hpp"
@@ -21,7 +21,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> files;
   AnalyzeArguments options;
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs, reports;
   std::optional<std::string> log;
   bool json = false, plan = false, quiet = false, verbose = false;
 };
@@ -36,15 +36,21 @@ int worse(int a, int b) {
   return rank(a) >= rank(b) ? a : b;
 }
 
-Recording read_input(const std::string& path, const ReadOptions& options, bool quiet) {
-  Recording recording = read(path, options);
-  if (!quiet)
-    for (const std::string& warning : recording.warnings) warn(recording.name + ": " + warning);
+// Reads and conditions; with events, lays the windows about those of this recording.
+Recording prepare(const std::string& path, AnalyzeOptions& options, bool quiet) {
+  Recording recording = read_input(path, options.input, options.conditioning, quiet);
+  if (options.events.empty()) return recording;
+  const std::size_t said = recording.warnings.size();
+  options.pursuit.starts_s = event_starts(recording, options.events);
+  for (std::size_t i = said; i < recording.warnings.size(); ++i)
+    if (!quiet) warn(recording.name + ": " + recording.warnings[i]);
   return recording;
 }
 
-Decomposition analyze(const std::string& path, AnalyzeOptions options, const Arguments& arguments) {
-  const Recording recording = read_input(path, options.input, arguments.quiet);
+// `recording` becomes what was analysed.
+Decomposition analyze(const std::string& path, AnalyzeOptions options, const Arguments& arguments,
+                      Recording& recording) {
+  recording = prepare(path, options, arguments.quiet);
   ProgressLine line(recording.name, !arguments.quiet);
   if (line.shown())
     options.pursuit.progress = [&line](const Progress& progress) {
@@ -53,6 +59,8 @@ Decomposition analyze(const std::string& path, AnalyzeOptions options, const Arg
     };
   Decomposition result = decompose(recording, options.pursuit);
   result.input = options.input;
+  result.conditioning = options.conditioning;
+  result.events = options.events;
   if (!arguments.quiet)
     for (const std::string& warning : result.warnings) warn(recording.name + ": " + warning);
   result.warnings.insert(result.warnings.begin(), recording.warnings.begin(), recording.warnings.end());
@@ -75,8 +83,9 @@ int run_plan(const Arguments& arguments, const AnalyzeOptions& options) {
   for (const std::string& path : arguments.files) {
     std::string text;
     try {
-      const Recording recording = read_input(path, options.input, arguments.quiet);
-      text = plan_text(recording, options.pursuit);
+      AnalyzeOptions own = options;
+      const Recording recording = prepare(path, own, arguments.quiet);
+      text = plan_text(recording, own.pursuit);
     } catch (...) {
       worst = worse(worst, report_current_exception(path));
     }
@@ -96,6 +105,10 @@ int run_analyze(const Arguments& arguments) {
   bool json = arguments.json;
   for (const std::string& pattern : arguments.outputs)
     (pattern == "-" ? json = true : (patterns.push_back(pattern), true));
+  for (const std::string& report : arguments.reports) {
+    if (!report.ends_with(".html")) usage_error("--report: '" + one_line(report) + "' must end in .html");
+    patterns.push_back(report);
+  }
   if (json && files.size() > 1)
     usage_error("--json holds one result, and there are " + std::to_string(files.size()) +
                 " inputs; use -o '{name}.json' or -o all.tsv");
@@ -113,8 +126,9 @@ int run_analyze(const Arguments& arguments) {
     std::string text;
     int status = kDone;
     try {
-      const Decomposition result = analyze(path, options, arguments);
-      outputs.write(path, result);
+      Recording recording;
+      const Decomposition result = analyze(path, options, arguments, recording);
+      outputs.write(path, result, recording);
       if (json)
         text = to_json(result);
       else if (outputs.empty())
@@ -153,8 +167,14 @@ void add_analyze(CLI::App& app, Run& run) {
       ->group(g)
       ->option_text("FILE");
   g = "Output (default: a table)";
-  c->add_option("-o,--output", arguments->outputs,
-                "repeatable; .json .ndjson .tsv. For several inputs: {name} in it, a folder/, or one .tsv")
+  c->add_option(
+       "-o,--output", arguments->outputs,
+       "repeatable; .json .ndjson .tsv .db .act.json. For several inputs: {name} in it, a folder/, or one .tsv")
+      ->group(g)
+      ->option_text("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c->add_option("--report", arguments->reports, "a page for a browser: .html, complete in itself")
       ->group(g)
       ->option_text("FILE")
       ->expected(1)

@@ -38,8 +38,9 @@ std::string as_it_is(const std::string& text, const char*) { return text; }
 // A run's options as they were resolved, back to what a person would have typed.
 AnalyzeOptions options_of(const std::string& path) {
   const Decomposition result = read_result(path);
-  AnalyzeOptions out{result.input, result.options};
+  AnalyzeOptions out{result.input, result.conditioning, result.events, result.options};
   if (out.pursuit.whole || out.pursuit.whole_signal) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();
+  if (!out.events.empty()) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();  // found again in each file
   return out;
 }
 
@@ -71,6 +72,20 @@ void take_input(const AnalyzeArguments& a, ReadOptions& input) {
   take(a.dataset, "--dataset", as_it_is, input.dataset);
   take(a.stream, "--stream", as_it_is, input.stream);
   if (a.keep_bad_spans) input.bad_spans_missing = false;
+}
+
+void take_conditioning(const AnalyzeArguments& a, Conditioning& c) {
+  take(a.reference, "--reference", as_it_is, c.reference);
+  take_lists(a.bipolar, "--bipolar", c.bipolar);
+  take(a.high_pass, "--high-pass", parse_positive, c.high_pass_hz);
+  take(a.low_pass, "--low-pass", parse_positive, c.low_pass_hz);
+  if (c.high_pass_hz && c.low_pass_hz && *c.high_pass_hz >= *c.low_pass_hz)
+    usage_error("--high-pass is not below --low-pass; nothing would pass");
+  std::vector<std::string> notches;
+  take_lists(a.notch, "--notch", notches);
+  if (!notches.empty()) c.notch_hz.clear();
+  for (const std::string& notch : notches) c.notch_hz.push_back(parse_positive(notch, "--notch"));
+  take(a.resample, "--resample", parse_positive, c.resample_hz);
 }
 
 void take_atoms(const AnalyzeArguments& a, PursuitOptions& o) {
@@ -113,6 +128,24 @@ void take_windows(const AnalyzeArguments& a, PursuitOptions& o) {
     usage_error("--hop is longer than --window, which would leave samples out");
 }
 
+void take_events(const AnalyzeArguments& a, AnalyzeOptions& out) {
+  if (!a.events && (a.window || a.whole)) out.events = {};  // those of --like
+  take(a.events, "--events", as_it_is, out.events.text);
+  if (a.events && a.events->empty()) usage_error("--events: an empty name");
+  if (out.events.empty() && (a.before || a.after)) usage_error("--before and --after need --events NAME");
+  if (out.events.empty()) return;
+  if (a.window || a.hop || a.whole)
+    usage_error("--events lays the windows itself; leave out --window, --hop and --whole");
+  take(a.before, "--before", parse_number, out.events.before_s);
+  take(a.after, "--after", parse_number, out.events.after_s);
+  if (!(out.events.before_s + out.events.after_s > 0))
+    usage_error("--events needs --before S and --after S, how much of the signal about each event; together above 0");
+  PursuitOptions& o = out.pursuit;
+  o.whole = o.whole_signal = false;
+  o.hop_s.reset(), o.stop.density_per_s.reset();
+  o.window_s = out.events.before_s + out.events.after_s;
+}
+
 }  // namespace
 
 void AnalyzeArguments::declare(CLI::App& c) {
@@ -123,7 +156,8 @@ void AnalyzeArguments::declare(CLI::App& c) {
     c.add_flag(name, field, help)->group(group);
   };
   const char* g = "Input";
-  option(g, "--format", format, "NAME", "edf, bdf, brainvision, xdf, hdf5, mat, wav, flac, text, npy, f32, f64 (else by content and ending)");
+  option(g, "--format", format, "NAME",
+         "edf, bdf, brainvision, xdf, hdf5, mat, wav, flac, text, npy, f32, f64 (else by content and ending)");
   option(g, "-r,--rate", rate, "HZ", "sampling rate, where the file does not carry it");
   option(g, "--raw-channels", raw_channels, "N", "f32, f64: so many channels, interleaved (default: 1)");
   option(g, "--column", column, "NAME|N", "text: the column to take, by name or from 1");
@@ -141,7 +175,13 @@ void AnalyzeArguments::declare(CLI::App& c) {
   flag(g, "--keep-bad-spans", keep_bad_spans, "samples under annotations that begin with BAD_ count too");
   option(g, "--from", from, "S", "from this time on");
   option(g, "--to", to, "S", "up to this time");
-  g = "Conditioning";
+  g = "Conditioning, in this order; filters have no phase and leave what is missing as it is";
+  option(g, "--reference", reference, "NAMES", "average, or the channels whose mean is taken off (A1,A2)");
+  list("--bipolar", bipolar, "differences instead of the channels (F3-C3,C3-P3)");
+  option(g, "--high-pass", high_pass, "HZ", "Butterworth of order 4, run forward and backward (-6 dB there)");
+  option(g, "--low-pass", low_pass, "HZ", "the same; with --high-pass a band-pass");
+  list("--notch", notch, "these frequencies out (50,100); width: a thirtieth");
+  option(g, "--resample", resample, "HZ", "to another rate");
   option(g, "--detrend", detrend, "WORD", "mean (default), linear or none, in each window");
   option(g, "--missing", missing, "WORD", "windows with missing samples: reject (default), or weight 0");
   g = "Atoms sought";
@@ -158,13 +198,18 @@ void AnalyzeArguments::declare(CLI::App& c) {
   option(g, "--energy-left", energy_left, "SHARE", "after the first atom that leaves at most so much");
   option(g, "--noise", noise, "P",
          "when the next atom could be white noise, at this alarm rate (coloured is not white)");
-  option(g, "--threshold", threshold, "ENERGY", "before the first atom with less energy, in the channel's unit squared");
+  option(g, "--threshold", threshold, "ENERGY",
+         "before the first atom with less energy, in the channel's unit squared");
   option(g, "--density", density, "N", "--whole: at most so many atoms a second");
   g = "Method";
   option(g, "-m,--method", method, "WORD", "mp (default), omp or joint");
   flag(g, "--no-refine", no_refine, "leave the atoms on the grid");
   option(g, "-w,--window", window, "S|whole", "length of a window");
   option(g, "--hop", hop, "S", "from window to window (default: the window)");
+  option(g, "--events", events, "NAME",
+         "windows about the annotations of that text (or glob), one each, and nowhere else");
+  option(g, "--before", before, "S", "--events: from so long before each");
+  option(g, "--after", after, "S", "--events: to so long after each");
   flag(g, "--whole", whole, "no windows: atoms of the whole recording, wherever they lie");
   option(g, "--across", across, "WORD",
          "channels: independent (default); joint: one time, frequency, duration and chirp rate for all; joint-phase: "
@@ -182,8 +227,10 @@ AnalyzeOptions resolve(const AnalyzeArguments& a) {
   if (a.like) out = options_of(*a.like);
   PursuitOptions& o = out.pursuit;
   take_input(a, out.input);
+  take_conditioning(a, out.conditioning);
   take_atoms(a, o);
   take_windows(a, o);
+  take_events(a, out);
   take_word(a.detrend, "--detrend", results::kDetrends, o.detrend);
   take_word(a.missing, "--missing", results::kMissing, o.missing);
   take(a.atoms, "--atoms", parse_count, o.stop.atoms);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "envoi/events.hpp"
 #include "envoi/options.hpp"
 
 namespace envoi::command {
@@ -17,6 +18,9 @@ struct AnalyzeArguments {
   std::optional<std::string> dataset, stream;
   bool keep_bad_spans = false;
   std::optional<std::string> detrend, missing;
+  std::optional<std::string> reference, high_pass, low_pass, resample;
+  std::vector<std::string> bipolar, notch;
+  std::optional<std::string> events, before, after;
   std::optional<std::string> band, durations, chirp_rates, max_loss, grid, phase;
   bool gabor = false;
   std::optional<std::string> atoms, snr, energy_left, noise, threshold, density;
@@ -33,6 +37,8 @@ struct AnalyzeArguments {
 
 struct AnalyzeOptions {
   ReadOptions input;
+  Conditioning conditioning;
+  Events events;
   PursuitOptions pursuit;
 };
 

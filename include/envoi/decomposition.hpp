@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "envoi/events.hpp"
 #include "envoi/export.hpp"
 #include "envoi/options.hpp"
 #include "envoi/recording.hpp"
@@ -108,6 +109,7 @@ struct Decomposition {
   Source source;
   ReadOptions input;          // how the source was read; filled in by whoever read it
   Conditioning conditioning;  // what was done to it then; likewise
+  Events events;              // about which the windows lie; likewise
   double rate_hz = 0;         // of the first channel
   PursuitOptions options;     // as resolved for the first channel: defaults filled in
   GridSummary grid;           // of the first channel

@@ -3,6 +3,7 @@
 
 #include "envoi/decomposition.hpp"
 #include "envoi/error.hpp"
+#include "envoi/events.hpp"
 #include "envoi/gemm.hpp"
 #include "envoi/options.hpp"
 #include "envoi/pursuit.hpp"

@@ -136,8 +136,31 @@ Axis read_axis(const Node& n) {
   return {n.at("first").number(), n.at("last").number(), n.at("step").number()};
 }
 
-void read_parameters(const Node& n, PursuitOptions& o, ReadOptions& input) {
+void read_conditioning(const Node& n, Conditioning& conditioning) {
   n.require_object();
+  n.read("reference", conditioning.reference);
+  n.read("bipolar", conditioning.bipolar);
+  n.read("high_pass_hz", conditioning.high_pass_hz);
+  n.read("low_pass_hz", conditioning.low_pass_hz);
+  n.with("notch_hz", [&](const Node& list) {
+    list.each([&](const Node& notch_hz) { conditioning.notch_hz.push_back(notch_hz.number()); });
+  });
+  n.read("resample_hz", conditioning.resample_hz);
+}
+
+void read_events(const Node& n, Events& events) {
+  n.require_object();
+  events.text = n.at("text").string();
+  events.before_s = n.at("before_s").number();
+  events.after_s = n.at("after_s").number();
+}
+
+void read_parameters(const Node& n, Decomposition& result) {
+  PursuitOptions& o = result.options;
+  ReadOptions& input = result.input;
+  n.require_object();
+  n.with("conditioning", [&](const Node& c) { read_conditioning(c, result.conditioning); });
+  n.with("events", [&](const Node& e) { read_events(e, result.events); });
   n.with("input", [&](const Node& in) {
     in.require_object();
     in.read("format", input.format);
@@ -235,7 +258,7 @@ void read_head(const Node& root, Decomposition& result) {
     n.read("start", result.source.start);
   });
   root.read("rate_hz", result.rate_hz);
-  root.with("parameters", [&](const Node& n) { read_parameters(n, result.options, result.input); });
+  root.with("parameters", [&](const Node& n) { read_parameters(n, result); });
   root.with("grid", [&](const Node& n) { read_grid(n, result.grid); });
   root.at("channels").each([&](const Node& n) {
     n.require_object();

@@ -46,6 +46,32 @@ void add_list(JsonText& out, const char* key, const std::vector<std::string>& wo
   out.close(']');
 }
 
+// Nothing where nothing was done.
+void add_conditioning(JsonText& out, const Conditioning& conditioning) {
+  if (conditioning.empty()) return;
+  out.line(4), out.open("conditioning", '{');
+  if (!conditioning.reference.empty()) out.add("reference", conditioning.reference);
+  add_list(out, "bipolar", conditioning.bipolar);
+  if (conditioning.high_pass_hz) out.add("high_pass_hz", *conditioning.high_pass_hz);
+  if (conditioning.low_pass_hz) out.add("low_pass_hz", *conditioning.low_pass_hz);
+  if (!conditioning.notch_hz.empty()) {
+    out.open("notch_hz", '[');
+    for (const double notch_hz : conditioning.notch_hz) out.add("", notch_hz);
+    out.close(']');
+  }
+  if (conditioning.resample_hz) out.add("resample_hz", *conditioning.resample_hz);
+  out.close('}');
+}
+
+void add_events(JsonText& out, const Events& events) {
+  if (events.empty()) return;
+  out.line(4), out.open("events", '{');
+  out.add("text", events.text);
+  out.add("before_s", events.before_s);
+  out.add("after_s", events.after_s);
+  out.close('}');
+}
+
 // The options that bear on the result; not threads, device, force and the callback.
 void add_parameters(JsonText& out, const Decomposition& result) {
   const PursuitOptions& o = result.options;
@@ -68,6 +94,8 @@ void add_parameters(JsonText& out, const Decomposition& result) {
   out.add("from_s", input.from_s);
   out.add("to_s", input.to_s);
   out.close('}');
+  add_conditioning(out, result.conditioning);
+  add_events(out, result.events);
   out.line(4), add_range(out, "band_hz", o.band_hz);
   add_range(out, "durations_s", o.durations_s);
   add_range(out, "chirp_rates_hz_per_s", o.chirp_rates_hz_per_s);

@@ -73,24 +73,23 @@ std::vector<Run> runs_of(const std::vector<double>& samples) {
   return runs;
 }
 
-// Filters, in the order that Conditioning gives.
-std::vector<std::vector<signal::Section>> filters_for(const Conditioning& c, double rate_hz) {
-  std::vector<std::vector<signal::Section>> filters;
-  if (c.high_pass_hz) filters.push_back(signal::butterworth_high_pass(*c.high_pass_hz, rate_hz));
-  if (c.low_pass_hz) filters.push_back(signal::butterworth_low_pass(*c.low_pass_hz, rate_hz));
-  for (const double notch_hz : c.notch_hz) filters.push_back(signal::notch(notch_hz, rate_hz, kNotchQuality));
-  return filters;
-}
-
-// Returns how many runs end before an impulse response of the filters has fallen to a tenth.
+// Returns how many runs end before an impulse response of the filters has fallen to a tenth. The order bears on the
+// ends alone: the notches come first, since the other filters would take a hum that ends for more than a hum.
 std::size_t filter(Channel& channel, const Conditioning& c) {
-  const auto filters = filters_for(c, channel.rate_hz);
+  std::vector<std::vector<signal::Section>> passes;
+  if (c.high_pass_hz) passes.push_back(signal::butterworth_high_pass(*c.high_pass_hz, channel.rate_hz));
+  if (c.low_pass_hz) passes.push_back(signal::butterworth_low_pass(*c.low_pass_hz, channel.rate_hz));
+  std::vector<std::vector<signal::Section>> notches;
+  for (const double notch_hz : c.notch_hz) notches.push_back(signal::notch(notch_hz, channel.rate_hz, kNotchQuality));
   std::size_t settling = 0, short_runs = 0;
-  for (const auto& sections : filters) settling = std::max(settling, signal::settling_samples(sections));
+  for (const auto& filters : {passes, notches})
+    for (const auto& sections : filters) settling = std::max(settling, signal::settling_samples(sections));
   for (const Run& run : runs_of(channel.samples)) {
     short_runs += run.end - run.first < settling / 3 ? 1 : 0;
     const std::span<double> samples = std::span(channel.samples).subspan(run.first, run.end - run.first);
-    for (const auto& sections : filters) signal::filter_both_ways(sections, samples);
+    for (std::size_t i = 0; i < notches.size(); ++i)
+      signal::notch_both_ways(notches[i], samples, c.notch_hz[i], channel.rate_hz);
+    for (const auto& sections : passes) signal::filter_both_ways(sections, samples);
   }
   return short_runs;
 }

@@ -98,20 +98,71 @@ std::size_t settling_samples(std::span<const Section> sections) {
   return static_cast<std::size_t>(std::min(std::ceil(std::log(1e3) / std::max(1e-12, -std::log(largest))), kMost));
 }
 
-void filter_both_ways(std::span<const Section> sections, std::span<double> samples) {
+namespace {
+
+// a cos(w k) + b sin(w k), k counted from the first sample of a run.
+struct Sine {
+  double w = 0, a = 0, b = 0;
+  double at(double k) const { return a * std::cos(w * k) + b * std::sin(w * k); }
+};
+
+// Least squares of constant, cosine and sine over samples [first, first + count); nothing for less than a period.
+Sine fit_sine(std::span<const double> samples, std::size_t first, std::size_t count, double w) {
+  Sine sine{w, 0, 0};
+  if (static_cast<double>(count) * w < 2 * kPi || count < 4) return sine;
+  double m[3][4] = {};  // normal equations, the right side last
+  for (std::size_t i = first; i < first + count; ++i) {
+    const double angle = w * static_cast<double>(i);
+    const double row[4] = {1, std::cos(angle), std::sin(angle), samples[i]};
+    for (std::size_t r = 0; r < 3; ++r)
+      for (std::size_t c = 0; c < 4; ++c) m[r][c] += row[r] * row[c];
+  }
+  for (std::size_t k = 0; k < 3; ++k) {  // positive definite, so in order
+    if (!(m[k][k] > 1e-9 * static_cast<double>(count))) return sine;
+    for (std::size_t r = 0; r < 3; ++r) {
+      if (r == k) continue;
+      const double factor = m[r][k] / m[k][k];
+      for (std::size_t c = k; c < 4; ++c) m[r][c] -= factor * m[k][c];
+    }
+  }
+  sine.a = m[1][3] / m[1][1];
+  sine.b = m[2][3] / m[2][2];
+  return sine;
+}
+
+// What the ends are extended by: `head` and `tail` go on, the rest is turned about the end points.
+void filter_extended(std::span<const Section> sections, std::span<double> samples, std::size_t padding,
+                     const Sine& head, const Sine& tail) {
   const std::size_t count = samples.size();
-  if (count == 0) return;
-  const std::size_t padding = std::min(settling_samples(sections), count - 1);
   std::vector<double> extended(count + 2 * padding);
-  const double first = samples.front(), last = samples.back();
-  for (std::size_t i = 0; i < padding; ++i) {
-    extended[i] = 2 * first - samples[padding - i];
-    extended[padding + count + i] = 2 * last - samples[count - 2 - i];
+  const auto k = [](std::size_t i) { return static_cast<double>(i); };
+  const double first = samples.front() - head.at(0), last = samples.back() - tail.at(k(count - 1));
+  for (std::size_t i = 1; i <= padding; ++i) {
+    extended[padding - i] = 2 * first - (samples[i] - head.at(k(i))) + head.at(-k(i));
+    const std::size_t turned = count - 1 - i;
+    extended[padding + count - 1 + i] = 2 * last - (samples[turned] - tail.at(k(turned))) + tail.at(k(count - 1 + i));
   }
   std::copy(samples.begin(), samples.end(), extended.begin() + static_cast<std::ptrdiff_t>(padding));
   pass(sections, extended.begin(), extended.end());
   pass(sections, extended.rbegin(), extended.rend());
   std::copy_n(extended.begin() + static_cast<std::ptrdiff_t>(padding), count, samples.begin());
+}
+
+}  // namespace
+
+void filter_both_ways(std::span<const Section> sections, std::span<double> samples) {
+  if (samples.empty()) return;
+  filter_extended(sections, samples, std::min(settling_samples(sections), samples.size() - 1), {}, {});
+}
+
+void notch_both_ways(std::span<const Section> sections, std::span<double> samples, double frequency_hz,
+                     double rate_hz) {
+  if (samples.empty()) return;
+  const std::size_t count = samples.size();
+  const std::size_t padding = std::min(settling_samples(sections), count - 1);
+  const double w = 2 * kPi * frequency_hz / rate_hz;
+  filter_extended(sections, samples, padding, fit_sine(samples, 0, padding + 1, w),
+                  fit_sine(samples, count - 1 - padding, padding + 1, w));
 }
 
 }  // namespace envoi::signal

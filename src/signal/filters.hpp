@@ -29,4 +29,9 @@ std::size_t settling_samples(std::span<const Section> sections);
 // value nor its slope jumps. Each pass begins as if the first value of the extension had always been there.
 void filter_both_ways(std::span<const Section> sections, std::span<double> samples);
 
+// The same for a notch. Turned about its last sample a hum would jump in phase, and about a new mean, which would ring
+// more loudly than the hum itself. So the sine of that frequency that fits best as many samples at the end (and a
+// constant beside it) is continued as a sine, and what is left turned as above.
+void notch_both_ways(std::span<const Section> sections, std::span<double> samples, double frequency_hz, double rate_hz);
+
 }  // namespace envoi::signal

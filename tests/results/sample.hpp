@@ -26,7 +26,7 @@ inline Decomposition sample_decomposition() {
   o.gabor = true;
   o.grid = ExplicitGrid{{0, 511, 5}, true, {0.3, 20, 1}, {-1.897, -0.105, 0.08}, {-40, 40, 2}};
   o.phase = Phase::fixed;
-  o.stop = {std::size_t{7}, 12.5, 0.01, 0.05};
+  o.stop = {std::size_t{7}, 12.5, 0.01, 0.05, {}, {}};
   o.method = Method::joint;
   o.refine = false;
   o.detrend = Detrend::linear;

@@ -77,6 +77,17 @@ TEST(Condition, filters_scale_a_sine_by_the_square_of_the_gain_and_do_not_shift_
   EXPECT_TRUE(r.warnings.empty());
 }
 
+TEST(Condition, a_hum_goes_up_to_the_ends) {
+  for (const double phase : {0.0, 1.0, 2.0}) {
+    const auto hum = [phase](double t) { return 100 * std::cos(2 * std::numbers::pi * 50 * t + phase); };
+    Conditioning c;
+    c.high_pass_hz = 2;
+    c.notch_hz = {50};
+    const Recording r = conditioned(recording({channel("Cz", 256, 2048, hum)}), c);
+    EXPECT_LT(largest_error(r.channels[0], 0, [](double) { return 0.0; }), 0.2) << phase;
+  }
+}
+
 TEST(Condition, a_constant_keeps_or_loses_all_of_itself_up_to_the_ends) {
   for (const std::size_t samples : {1, 2, 5, 1000}) {
     const auto constant = [](double) { return 250.0; };
