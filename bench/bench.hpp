@@ -45,6 +45,7 @@ std::vector<Question> quality_questions();  // quality.cpp
 std::vector<Question> cases_questions();    // cases.cpp, empty in a build without readers
 std::vector<Question> speed_questions();    // speed.cpp
 std::vector<Question> dense_questions();    // dense.cpp
+std::vector<Question> long_questions();     // long.cpp
 std::vector<Question> gemm_questions();     // gemm.cpp
 
 // A question asked in a process of its own, with environment variables set ("NAME=VALUE") or removed ("NAME"); an
@@ -53,6 +54,7 @@ Rows ask_child(const std::string& question, const std::vector<std::string>& envi
 // Questions that only a child is asked: they would disturb, or be disturbed by, what else this process did.
 std::vector<Question> child_questions();        // speed.cpp
 std::vector<Question> dense_child_questions();  // dense.cpp
+std::vector<Question> long_child_questions();   // long.cpp
 std::vector<Question> gemm_child_questions();   // gemm.cpp
 
 void note(const std::string& line);  // progress, on standard error

@@ -142,7 +142,8 @@ bool named(const Question& question, const std::vector<std::string>& names) {
 int run(int argc, char** argv) {
   program = argv[0];
   std::vector<Question> questions = quality_questions();
-  for (const auto& more : {cases_questions(), speed_questions(), dense_questions(), gemm_questions()}) {
+  for (const auto& more :
+       {cases_questions(), long_questions(), speed_questions(), dense_questions(), gemm_questions()}) {
     questions.insert(questions.end(), more.begin(), more.end());
   }
   std::vector<std::string> names;
@@ -150,7 +151,8 @@ int run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--child" && i + 1 < argc) {
-      for (const auto& children : {child_questions(), dense_child_questions(), gemm_child_questions()}) {
+      for (const auto& children :
+           {child_questions(), long_child_questions(), dense_child_questions(), gemm_child_questions()}) {
         for (const Question& question : children) {
           if (question.name == argv[i + 1]) send(question.ask());
         }
