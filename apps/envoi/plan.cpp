@@ -35,8 +35,9 @@ std::string bytes_text(double bytes) {
 std::string one(const Plan& plan, double rate_hz) {
   const PursuitOptions& o = plan.options;
   std::string text =
-      row("windows", std::to_string(plan.segments) + " of " + std::to_string(plan.samples_per_segment) + " samples, " +
-                         plain_quantity(static_cast<double>(plan.samples_per_segment) / rate_hz, "s"));
+      row(o.whole_signal ? "whole signal" : "windows",
+          (o.whole_signal ? "" : std::to_string(plan.segments) + " of ") + std::to_string(plan.samples_per_segment) +
+              " samples, " + plain_quantity(static_cast<double>(plan.samples_per_segment) / rate_hz, "s"));
   if (!o.grid) {
     text += row("band", range_text(o.band_hz, "Hz")) + row("durations", range_text(o.durations_s, "s")) +
             row("chirp rates", range_text(o.chirp_rates_hz_per_s, "Hz/s")) +
@@ -49,6 +50,8 @@ std::string one(const Plan& plan, double rate_hz) {
   if (o.stop.snr_db) stop(results::rounded(*o.stop.snr_db, 4) + " dB");
   if (o.stop.energy_left_share) stop(results::rounded(100 * *o.stop.energy_left_share, 3) + " % left");
   if (o.stop.noise_p) stop("noise at " + results::rounded(*o.stop.noise_p, 2));
+  if (o.stop.threshold) stop("atoms of less energy than " + results::rounded(*o.stop.threshold, 4));
+  if (o.stop.density_per_s) stop(results::rounded(*o.stop.density_per_s, 4) + " atoms a second");
   text += row("stops at", stops) + row("method", std::string(results::name_of(results::kMethods, o.method)));
   text += row("scales", std::to_string(plan.grid.scales.size()));
   std::size_t next = 0;
@@ -61,10 +64,12 @@ std::string one(const Plan& plan, double rate_hz) {
     }
     if (!alone) text += row("", "all " + std::to_string(search.scales) + " by " + search.way);
   }
-  text += row("atoms in the grid", std::to_string(plan.grid.atoms_per_segment));
+  text += row(o.whole_signal ? "atoms of a stretch" : "atoms in the grid", std::to_string(plan.grid.atoms_per_segment));
   text += row("one search", results::rounded(plan.operations_per_search / 1e9, 3) + " G operations");
   text += row("memory", bytes_text(plan.memory_bytes));
-  text += row("expected time", quantity(plan.expected_seconds, "s", 2) + " if every window takes all its atoms");
+  text += row("expected time",
+              quantity(plan.expected_seconds, "s", 2) +
+                  (o.whole_signal ? " if nothing but the density stops it" : " if every window takes all its atoms"));
   return text;
 }
 
