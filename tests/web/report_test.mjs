@@ -1,6 +1,6 @@
 // The report in a browser: its numbers are the result's, everything can be picked, sorted and read, and nothing is loaded.
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { atomsOf, axe, browser, caseFile, folder, open, pictures, run, settle, writeRecording } from "./support.mjs";
@@ -67,7 +67,7 @@ test("numbers equal the result's, in every channel and window", async (t) => {
   await page.getByLabel("Next window").click();
   await settle(page);
   assert.equal((await atomsOf(page)).length, result.segments.find((s) => s.channel === 1).atoms.length);
-  const facts = await page.textContent("#facts");
+  const facts = (await page.textContent("#facts")).replaceAll("\u00a0", " ");
   for (const word of [result.source.sha256, result.program.version, result.program.isa, "text", "128 Hz", "after 4 atoms",
     "reached the number of atoms asked for", "not given by the file"])
     assert.ok(facts.includes(word), word);
@@ -91,7 +91,7 @@ test("the reconstruction drawn is the command's, for any number of atoms", async
   const fewer = join(at, "fewer.json");
   const parsed = JSON.parse(readFileSync(result_path, "utf8"));
   for (const segment of parsed.segments) segment.atoms.length = 2;
-  (await import("node:fs")).writeFileSync(fewer, JSON.stringify(parsed));
+  writeFileSync(fewer, JSON.stringify(parsed));
   run("reconstruct", fewer, "-o", csv);
   const two = readFileSync(csv, "utf8").trim().split("\n").slice(1).map((line) => Number(line.split(",").at(-1)));
   model(data, channel, 2, 0, two.length).forEach((value, i) => close(value, two[i]));
@@ -126,6 +126,7 @@ test("sorting, picking and the slider change everything that they should", async
   // By a click on the map, at the place of the strongest atom.
   const atoms = result.segments.flatMap((s) => s.atoms);
   const strongest = atoms.reduce((a, b) => (b.energy > a.energy ? b : a));
+  await page.locator("#map-plot").scrollIntoViewIfNeeded();
   const box = await page.locator("#map-plot .u-over").boundingBox();
   const [low, high] = result.parameters.band_hz;
   const bottom = low < 0.1 * high ? 0 : low;
@@ -148,16 +149,17 @@ test("sorting, picking and the slider change everything that they should", async
   assert.equal((await atomsOf(page)).length, 0);
   assert.match(await page.textContent("#energy-note"), /100/);
   // Zoom by dragging over the signal; all plots follow, and the whole comes back.
+  await page.evaluate(() => scrollTo(0, 0));
   const signal = await page.locator("#signal-plot .u-over").boundingBox();
   await page.mouse.move(signal.x + signal.width / 4, signal.y + 40);
   await page.mouse.down();
   await page.mouse.move(signal.x + signal.width / 2, signal.y + 60, { steps: 4 });
   await page.mouse.up();
   await settle(page);
-  assert.match(await page.getAttribute("#map-plot", "aria-label"), /from 3 s to 6 s|from 2\.9|from 3\.0/);
+  assert.match(await page.getAttribute("#map-plot", "aria-label"), /from (3|2\.9\d*|3\.0\d*).s to (6|5\.9\d*|6\.0\d*).s/);
   await page.getByLabel("Whole recording").click();
   await settle(page);
-  assert.match(await page.getAttribute("#map-plot", "aria-label"), /from 0 s to 12 s/);
+  assert.match(await page.getAttribute("#map-plot", "aria-label"), /from 0.s to 12.s/);
   assert.deepEqual(said, []);
   await c.close();
 });
@@ -221,7 +223,7 @@ test("text of a file cannot become part of the page", async (t) => {
   evil.source.name = "</script><script>document.title = 'taken'</script><!--<script>";
   evil.warnings = ["<img src=x onerror=\"document.title='taken'\"> & \u2028"];
   const path = join(at, "evil.json");
-  (await import("node:fs")).writeFileSync(path, JSON.stringify(evil));
+  writeFileSync(path, JSON.stringify(evil));
   const report = join(at, "evil.html");
   run("plot", path, "-o", report);
   const c = await context();

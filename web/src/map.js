@@ -1,13 +1,14 @@
 // The time-frequency map: the sum of the atoms' Wigner maps in colour, each atom's ellipse and slope drawn on it.
 import { densityMap, nearestAtom } from "./chirplets.js";
 import { kColors } from "./colors.js";
-import { plain, plural, quantity, rounded, shownUnit } from "./format.js";
+import { plain, plural, rounded, shownUnit } from "./format.js";
 import { TimePlot, rightGutter } from "./plot.js";
 import { theme } from "./theme.js";
 
 const kDecibels = 40;
 const kMostEllipses = 400;
 const kMostNumbers = 40;
+const kNarrowest = 2.5; // pixels of duration, where atoms are many
 const kRoomForLabel = 70; // pixels beside the map
 
 export class MapPanel {
@@ -100,13 +101,22 @@ export class MapPanel {
     u.ctx.drawImage(this.image, left, top, width, height);
   }
 
-  // The atoms to outline: all in view, or the strongest where they are too many.
+  // The atoms that reach into view, and of these the ones to outline: all of them, or the strongest where they are too
+  // many; none where they are too narrow to be more than lines.
+  inView() {
+    const { atoms } = this.store.data;
+    const { from_s, to_s } = this.store.view;
+    return this.visible.filter((i) => atoms.time_s[i] + atoms.duration_s[i] > from_s && atoms.time_s[i] - atoms.duration_s[i] < to_s);
+  }
+
   outlined() {
     const { atoms } = this.store.data;
     const { from_s, to_s } = this.store.view;
-    const inside = this.visible.filter((i) => atoms.time_s[i] + atoms.duration_s[i] > from_s && atoms.time_s[i] - atoms.duration_s[i] < to_s);
-    if (inside.length <= kMostEllipses) return inside;
-    return inside.sort((a, b) => atoms.energy[b] - atoms.energy[a]).slice(0, kMostEllipses);
+    const inside = this.inView();
+    if (inside.length <= kMostNumbers) return inside;
+    const least = (kNarrowest * (to_s - from_s)) / this.plot.pixels;
+    const wide = inside.filter((i) => atoms.duration_s[i] >= least);
+    return wide.sort((a, b) => atoms.energy[b] - atoms.energy[a]).slice(0, kMostEllipses);
   }
 
   overlay(u) {
@@ -211,8 +221,10 @@ export class MapPanel {
 
   describe() {
     const { store } = this;
-    const inView = this.outlined().length;
-    const some = this.visible.length > kMostEllipses ? `The ${kMostEllipses} strongest atoms in view are outlined. ` : "";
+    const inView = this.inView().length;
+    const outlined = this.outlined().length;
+    const some =
+      outlined === inView ? "" : outlined > 0 ? `${plural(outlined, "atom")} outlined; zoom in for the others. ` : "Zoom in to see atoms outlined. ";
     const hint = document.createElement("span");
     hint.className = "hint";
     hint.textContent = " Click one to pick it, drag to zoom, double-click for the whole.";
@@ -225,8 +237,8 @@ export class MapPanel {
     this.plot.element.setAttribute(
       "aria-label",
       `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${plain(store.view.from_s, "s")} to ` +
-        `${plain(store.view.to_s, "s")} and ${quantity(low, "Hz", 3)} to ${quantity(high, "Hz", 3)}; ` +
-        `largest density ${rounded(this.top, 3)} dB. The table below holds the same atoms.`,
+        `${plain(store.view.to_s, "s")} and ${plain(low, "Hz")} to ${plain(high, "Hz")}` +
+        `${Number.isFinite(this.top) ? `; largest density ${rounded(this.top, 3)} dB` : ""}. The table below holds the same atoms.`,
     );
   }
 }
