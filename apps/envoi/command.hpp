@@ -16,6 +16,7 @@ using Run = std::function<int()>;
 void add_analyze(CLI::App& app, Run& run);
 void add_reconstruct(CLI::App& app, Run& run);
 void add_convert(CLI::App& app, Run& run);
+void add_plot(CLI::App& app, Run& run);
 void add_search(CLI::App& app, Run& run);
 void add_synth(CLI::App& app, Run& run);
 void add_demo(CLI::App& app, Run& run);

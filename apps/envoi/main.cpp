@@ -83,6 +83,7 @@ int run(int argc, char** argv) {
   add_analyze(app, chosen_run);
   add_reconstruct(app, chosen_run);
   add_convert(app, chosen_run);
+  add_plot(app, chosen_run);
   add_search(app, chosen_run);
   add_synth(app, chosen_run);
   add_demo(app, chosen_run);
