@@ -279,8 +279,7 @@ Curvature<Real> curvature_at(const Moments<Real>& m, const Atom& atom, std::comp
 }
 
 template <class Real>
-Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_fixed) {
-  const Moments<Real> m = moments<Real, 5>(samples, atom);
+Curvature<Real> curvature(const Moments<Real>& m, const Atom& atom, bool phase_fixed) {
   const Fit<Real> fitted = fit(m, phase_fixed);
   const std::complex<Real> alpha = fitted.alpha;
   Curvature<Real> out = curvature_at(m, atom, alpha);
@@ -307,6 +306,11 @@ Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_f
     }
   }
   return out;
+}
+
+template <class Real>
+Curvature<Real> curvature(const Samples& samples, const Atom& atom, bool phase_fixed) {
+  return curvature(moments<Real, 5>(samples, atom), atom, phase_fixed);
 }
 
 // The energy alone: the score of an atom, in fp64, summed in ascending order of samples.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pursuit/cpu/moments.hpp"
+
 namespace envoi::pursuit {
 
 using atoms::Atom;
@@ -171,7 +173,7 @@ Refined refine(const atoms::Samples& samples, const Atom& start, const Limits& l
   double best = -1;
   // climb() never ends below what it has seen: its last improvement is where it stays.
   const auto slope = [&](const Atom& atom) {
-    const auto here = atoms::curvature<double>(samples, atom, phase_fixed);
+    const auto here = atoms::curvature(fast_moments(samples, atom), atom, phase_fixed);
     if (here.fit.energy > best) {
       best = here.fit.energy;
       out = {atom, here.fit};

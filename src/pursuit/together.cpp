@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pursuit/cpu/moments.hpp"
+
 namespace envoi::pursuit {
 
 using atoms::Atom;
@@ -89,7 +91,7 @@ Slope slope_of_one_phase(std::span<const Samples> channels, const Atom& atom) {
     const Complex alpha = fitted.alpha[c];
     const double length = std::abs(alpha);
     if (length == 0) continue;
-    const auto here = atoms::curvature_at(atoms::moments<double, 5>(channels[c], atom), atom, alpha);
+    const auto here = atoms::curvature_at(fast_moments(channels[c], atom), atom, alpha);
     const double along[2] = {alpha.real() / length, alpha.imag() / length};
     const double turning[2] = {-alpha.imag(), alpha.real()};  // d alpha / d phase
     const auto across = [&](int i, const double(&d)[2]) { return here.full[i][4] * d[0] + here.full[i][5] * d[1]; };
@@ -127,7 +129,7 @@ Slope slope_of_one_phase(std::span<const Samples> channels, const Atom& atom) {
 Slope slope_of(std::span<const Samples> channels, const Atom& atom, bool phase_fixed) {
   Slope out;
   for (const Samples& samples : channels) {
-    const auto here = atoms::curvature<double>(samples, atom, phase_fixed);
+    const auto here = atoms::curvature(fast_moments(samples, atom), atom, phase_fixed);
     out.energy += here.fit.energy;
     for (int i = 0; i < kParameters; ++i) {
       out.gradient[i] += here.gradient[i];
