@@ -18,7 +18,8 @@ namespace {
 using results::JsonText;
 
 constexpr std::string_view kPlace = "\"ENVOI_REPORT_DATA\"";
-constexpr double kBudget = 1.9e6;        // bytes of the whole page where atoms leave room
+// Bytes of the whole page where atoms leave room: for 20 minutes of one channel, growing with the recording to a most.
+constexpr double kBudget = 1.9e6, kBudgetMinutes = 20, kMostBudget = 8e6;
 constexpr double kLeastSamples = 0.4e6;  // bytes for samples, however many atoms there are
 constexpr double kBase64 = 4.0 / 3;
 constexpr std::size_t kMostAnnotations = 1000;
@@ -200,6 +201,13 @@ void add_signals(JsonText& out, const Recording& recording, const Decomposition&
   out.close(']');
 }
 
+double page_budget(const Recording& recording) {
+  double minutes = 0;
+  for (const Channel& channel : recording.channels)
+    minutes += static_cast<double>(channel.samples.size()) / channel.rate_hz / 60;
+  return std::clamp(kBudget * minutes / kBudgetMinutes, kBudget, kMostBudget);
+}
+
 void add_annotations(JsonText& out, const Recording& recording) {
   out.open("annotations", '[');
   for (std::size_t i = 0; i < std::min(recording.annotations.size(), kMostAnnotations); ++i) {
@@ -241,7 +249,7 @@ void write_report(const std::string& path, const Recording& recording, const Dec
   add_annotations(rest, recording);
   const std::string head = head_of(result);
   const double taken = static_cast<double>(page.size() + head.size() + rest.text().size());
-  add_signals(rest, recording, result, std::max(kBudget - taken, kLeastSamples));
+  add_signals(rest, recording, result, std::max(page_budget(recording) - taken, kLeastSamples));
   rest.close('}');
   std::string data = rest.take();
   data.insert(1, "\"head\": " + head + ", ");

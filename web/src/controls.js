@@ -1,5 +1,5 @@
 // The choices above the plots: channel, window, how many atoms, and the stretch of time.
-import { plain, plural, spanText } from "./format.js";
+import { plural, secondsText, spanText } from "./format.js";
 
 function button(text, label, act) {
   const element = document.createElement("button");
@@ -121,6 +121,6 @@ export class Controls {
     this.sliderText.textContent = order >= most ? `all ${most}${each}` : `first ${order} of ${most}${each}`;
     this.slider.setAttribute("aria-valuetext", `first ${plural(Math.min(order, most), "atom")}${each}`);
     const { from_s, to_s } = store.view;
-    this.viewText.textContent = `${plain(from_s, "s")} to ${plain(to_s, "s")}, ${spanText(to_s - from_s)}`;
+    this.viewText.textContent = `${secondsText(from_s)} to ${secondsText(to_s)}, ${spanText(to_s - from_s)}`;
   }
 }

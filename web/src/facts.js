@@ -56,6 +56,7 @@ export class Facts {
     const { head } = this.store.data;
     const groups = [
       ["Recording", this.recording()],
+      ["Before the analysis", this.conditioning(head.parameters.conditioning)],
       ["Atoms sought", this.sought(head.parameters, head.grid)],
       ["Pursuit", this.pursuit(head.parameters)],
       ["Outcome", this.outcome()],
@@ -64,6 +65,7 @@ export class Facts {
     const columns = document.createElement("div");
     columns.className = "fact-groups";
     for (const [title, rows] of groups) {
+      if (rows.length === 0) continue;
       const group = document.createElement("div");
       const heading = document.createElement("h3");
       heading.textContent = title;
@@ -107,7 +109,20 @@ export class Facts {
     if (source.start) rows.push(["Recorded", source.start.replace("T", " ")]);
     if (source.sha256) rows.push(["SHA-256", source.sha256]);
     rows.push(["Channel", data.channels.length > 1 ? `${channel.name} (${channel.index + 1} of ${data.channels.length})` : channel.name || "unnamed"]);
+    if (data.annotations.length > 0) rows.push(["Annotations", String(data.annotations.length)]);
     rows.push(["Rate", plain(channel.rate_hz, "Hz")], ["Unit", shownUnit(channel.unit) || "not given by the file"]);
+    return rows;
+  }
+
+  conditioning(c) {
+    if (!c) return [];
+    const rows = [];
+    if (c.reference) rows.push(["Reference", c.reference]);
+    if (c.bipolar?.length) rows.push(["Differences", c.bipolar.join(", ")]);
+    if (c.high_pass_hz != null) rows.push(["High-pass", plain(c.high_pass_hz, "Hz")]);
+    if (c.low_pass_hz != null) rows.push(["Low-pass", plain(c.low_pass_hz, "Hz")]);
+    if (c.notch_hz?.length) rows.push(["Notch", c.notch_hz.map((f) => plain(f, "Hz")).join(", ")]);
+    if (c.resample_hz != null) rows.push(["Resampled", `to ${plain(c.resample_hz, "Hz")}`]);
     return rows;
   }
 
@@ -126,7 +141,9 @@ export class Facts {
 
   pursuit(p) {
     const rows = [["Method", kMethods[p.method] ?? p.method]];
-    const windows = p.whole_signal
+    const windows = p.events
+      ? `around each “${p.events.text}”, ${plain(p.events.before_s, "s")} before to ${plain(p.events.after_s, "s")} after`
+      : p.whole_signal
       ? "none: atoms of the whole recording"
       : p.whole
         ? "one, over everything"
@@ -134,8 +151,8 @@ export class Facts {
           ? `${plain(p.window_s, "s")}, one every ${plain(p.hop_s ?? p.window_s, "s")}`
           : "as chosen";
     rows.push(["Windows", windows]);
-    if (p.channels && p.channels !== "independent")
-      rows.push(["Channels", p.channels === "joint_phase" ? "together: one atom and one phase for all" : "together: one atom for all, an amplitude and phase each"]);
+    if (p.across && p.across !== "independent")
+      rows.push(["Channels", p.across === "joint-phase" ? "together: one atom and one phase for all" : "together: one atom for all, an amplitude and phase each"]);
     const stop = p.stop;
     const rules = [];
     if (stop.atoms != null) rules.push(`after ${plural(stop.atoms, "atom")}`);

@@ -60,9 +60,12 @@ export const plural = (count, one, many = `${one}s`) =>
 
 // A stretch of time in words: "15 s", "5 min", "1 h 12 min".
 export function spanText(seconds) {
-  if (seconds < 120) return plain(seconds, "s");
+  if (seconds < 120) return secondsText(seconds);
   const minutes = Math.floor(seconds / 60 + 1e-9);
   const rest = Math.round(seconds - 60 * minutes);
   if (minutes < 60) return `${minutes} min${rest ? ` ${rest} s` : ""}`;
   return `${Math.floor(minutes / 60)} h${minutes % 60 ? ` ${minutes % 60} min` : ""}`;
 }
+
+// A time for people: "3600 s", "12.5 s", "40 ms".
+export const secondsText = (seconds) => (Math.abs(seconds) >= 1 ? withUnit(plain(seconds), "s") : plain(seconds, "s"));

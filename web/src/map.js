@@ -1,7 +1,7 @@
 // The time-frequency map: the sum of the atoms' Wigner maps in colour, each atom's ellipse and slope drawn on it.
 import { densityMap, nearestAtom } from "./chirplets.js";
 import { kColors } from "./colors.js";
-import { plain, plural, rounded, shownUnit } from "./format.js";
+import { plain, plural, rounded, secondsText, shownUnit } from "./format.js";
 import { TimePlot, rightGutter } from "./plot.js";
 import { theme } from "./theme.js";
 
@@ -236,8 +236,8 @@ export class MapPanel {
     const [low, high] = this.band();
     this.plot.element.setAttribute(
       "aria-label",
-      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${plain(store.view.from_s, "s")} to ` +
-        `${plain(store.view.to_s, "s")} and ${plain(low, "Hz")} to ${plain(high, "Hz")}` +
+      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${secondsText(store.view.from_s)} to ` +
+        `${secondsText(store.view.to_s)} and ${plain(low, "Hz")} to ${plain(high, "Hz")}` +
         `${Number.isFinite(this.top) ? `; largest density ${rounded(this.top, 3)} dB` : ""}. The table below holds the same atoms.`,
     );
   }

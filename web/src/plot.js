@@ -50,7 +50,7 @@ export const rightGutter = (width) => (width < kNarrow ? 50 : 78);
 
 // A plot over time in `element`. `options` hold height(width), the series and their y scale, and hooks.
 export class TimePlot {
-  constructor(element, store, { height, series, y, yLabel, showTimes, hooks = {}, onClick }) {
+  constructor(element, store, { height, series, bands = [], y, yLabel, showTimes, hooks = {}, onClick }) {
     this.element = element;
     this.store = store;
     this.height = height;
@@ -74,6 +74,7 @@ export class TimePlot {
           y: { range: y },
         },
         series: [{}, ...series],
+        bands,
         axes: [
           axis({
             show: true,

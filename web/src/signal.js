@@ -1,10 +1,11 @@
 // The signal with its reconstruction over it, and the residual below at the same scale.
 import { kSupport, model } from "./chirplets.js";
-import { plain, plural, quantity, shownUnit } from "./format.js";
+import { plural, quantity, secondsText, shownUnit } from "./format.js";
 import { TimePlot } from "./plot.js";
 import { theme } from "./theme.js";
 
 const kMostWork = 6e6; // samples of atoms summed for one drawing; a third of a second
+const kMostAnnotations = 60;
 const kResidualShare = 0.55; // height of the residual's plot, of the signal's
 
 // For n samples at start + i / rate: each one, or where that is more than four a pixel, the least and the largest of
@@ -48,13 +49,16 @@ export class SignalPanel {
     const line = (stroke, width) => ({ stroke: () => theme[stroke], width, points: { show: false }, spanGaps: false });
     this.signal = new TimePlot(document.getElementById("signal-plot"), store, {
       height,
-      series: [line("signal", 1), line("model", 1.5)],
+      series: [line("signal", 1), line("model", 1.5), line("signal", 1), line("signal", 1)],
+      bands: [{ series: [4, 3], fill: () => `color-mix(in srgb, ${theme.signal} 30%, transparent)` }],
+      hooks: { draw: [(u) => this.annotations(u)] },
       y: () => this.signalRange ?? [-1, 1],
       yLabel: unit,
     });
     this.residual = new TimePlot(document.getElementById("residual-plot"), store, {
       height: (width) => Math.round(kResidualShare * height(width)),
-      series: [line("residual", 1)],
+      series: [line("residual", 1), line("residual", 1), line("residual", 1)],
+      bands: [{ series: [3, 2], fill: () => `color-mix(in srgb, ${theme.residual} 30%, transparent)` }],
       y: () => this.residualRange ?? [-1, 1],
       yLabel: unit,
     });
@@ -110,6 +114,7 @@ export class SignalPanel {
     this.note =
       `The page holds the least and largest of every ${signal.per_bin} samples (${quantity(bin_s, "s", 3)}), ` +
       `and the residual after all atoms. ${this.note}`;
+    if (to - from < pixels / 2) return this.bands(signal, summed, summed_start_s, bin_s);
     const cut = (values) => (values ? values.subarray(2 * from, 2 * to) : new Float32Array(2 * (to - from)).fill(NaN));
     const [times, ...drawn] = thinned(signal.start_s + (from + 0.25) * bin_s, 2 / bin_s, [cut(signal.values), cut(signal.residual)], pixels);
     const sum = new Float64Array(times.length).fill(NaN);
@@ -131,32 +136,72 @@ export class SignalPanel {
     return [times, drawn[0], sum, drawn[1]];
   }
 
+  // The same where each of these bins is several pixels wide: the sum as it is, the signal and the residual as the
+  // stretch that each stays in.
+  bands(signal, summed, summed_start_s, bin_s) {
+    const { rate_hz } = this.store.channel;
+    const n = summed?.length ?? 0;
+    const times = Float64Array.from({ length: n }, (_, i) => summed_start_s + i / rate_hz);
+    const side = (values, which) =>
+      Float64Array.from(times, (t) => values[2 * Math.floor((t - signal.start_s) / bin_s + 1e-6) + which] ?? NaN);
+    const both = (values) => (values ? [side(values, 0), side(values, 1)] : []);
+    return [times, [], summed ?? [], [], both(signal.values), both(signal.residual)];
+  }
+
   draw() {
-    const { store } = this;
-    const [times, signal, sum, residual] = this.traces();
-    this.scale(signal.length ? signal : sum, sum, residual);
+    const [times, signal, sum, residual, around = [], around_residual = []] = this.traces();
     const x = Array.from(times);
-    const blank = () => x.map(() => null);
-    this.signal.draw([x, signal.length ? nulls(signal) : blank(), sum.length ? nulls(sum) : blank()]);
-    this.residual.draw([x, residual.length ? nulls(residual) : blank()]);
+    const blank = x.map(() => null);
+    const drawn = (trace) => (trace?.length ? nulls(trace) : blank);
+    this.scale([signal, sum, ...around], residual.length ? [residual] : around_residual);
+    this.signal.draw([x, drawn(signal), drawn(sum), drawn(around[0]), drawn(around[1])]);
+    this.residual.draw([x, drawn(residual), drawn(around_residual[0]), drawn(around_residual[1])]);
     this.describe();
   }
 
+  // Those of the recording, where they are not too many: a line at the onset, with its text while there is room.
+  annotations(u) {
+    const { data, view } = this.store;
+    const inside = data.annotations.filter(([onset]) => onset >= view.from_s && onset <= view.to_s);
+    if (inside.length === 0 || inside.length > kMostAnnotations) return;
+    const { ctx } = u;
+    const scale = devicePixelRatio;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = theme.muted;
+    ctx.font = `${Math.round(11 * scale)}px ${theme.font.slice(5)}`;
+    ctx.setLineDash([3 * scale, 3 * scale]);
+    ctx.textBaseline = "top";
+    let free = -Infinity;
+    for (const [onset, , text] of inside) {
+      const x = u.valToPos(onset, "x", true);
+      ctx.beginPath();
+      ctx.moveTo(x, u.bbox.top);
+      ctx.lineTo(x, u.bbox.top + u.bbox.height);
+      ctx.stroke();
+      const shown = text.length > 24 ? `${text.slice(0, 23)}…` : text;
+      const width = ctx.measureText(shown).width;
+      if (x < free || x + width > u.bbox.left + u.bbox.width + 60 * scale) continue;
+      ctx.fillText(shown, x + 3 * scale, u.bbox.top + 1);
+      free = x + width + 8 * scale;
+    }
+    ctx.restore();
+  }
+
   // Both plots show as much a pixel, so that signal and residual compare.
-  scale(signal, sum, residual) {
-    const span = (...traces) => {
+  scale(signals, residuals) {
+    const span = (traces) => {
       let low = Infinity;
       let high = -Infinity;
       for (const trace of traces)
         for (const value of trace) if (value < low || value > high) (low = Math.min(low, value)), (high = Math.max(high, value));
       return low <= high ? [low, high] : [-1, 1];
     };
-    const [low, high] = span(signal, sum);
-    const [least, most] = span(residual);
+    const [low, high] = span(signals);
+    const [least, most] = span(residuals);
     let full = Math.max(high - low, 1e-300) * 1.12;
     const part = Math.max(Math.abs(least), Math.abs(most)) * 2.1;
     const share = this.residual.plot.bbox.height / this.signal.plot.bbox.height || kResidualShare;
-    if (residual.length) full = Math.max(full, part / share);
+    if (residuals.length) full = Math.max(full, part / share);
     const middle = (low + high) / 2;
     this.signalRange = [middle - full / 2, middle + full / 2];
     this.residualRange = [(-full * share) / 2, (full * share) / 2];
@@ -185,7 +230,7 @@ export class SignalPanel {
     const hidden = !channel.signal;
     document.getElementById("residual-plot").hidden = hidden;
     document.getElementById("residual-heading").hidden = hidden;
-    const span = `${plain(store.view.from_s, "s")} to ${plain(store.view.to_s, "s")}`;
+    const span = `${secondsText(store.view.from_s)} to ${secondsText(store.view.to_s)}`;
     this.signal.element.setAttribute("aria-label", `Signal of ${channel.name} with its reconstruction from ${some}, ${span}.`);
     this.residual.element.setAttribute("aria-label", `Residual of ${channel.name} after ${some}, ${span}.`);
   }
