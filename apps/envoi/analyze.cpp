@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analyze_options.hpp"
+#include "annotation_outputs.hpp"
 #include "command.hpp"
 #include "core/atomic_file.hpp"
 #include "core/thread_pool.hpp"
@@ -22,6 +23,7 @@ struct Arguments {
   std::vector<std::string> files;
   AnalyzeArguments options;
   std::vector<std::string> outputs, reports;
+  std::vector<std::string> rules, annotations;
   std::optional<std::string> log;
   bool json = false, plan = false, quiet = false, verbose = false;
 };
@@ -49,8 +51,9 @@ Recording prepare(const std::string& path, AnalyzeOptions& options, bool quiet) 
 
 // `recording` becomes what was analysed.
 Decomposition analyze(const std::string& path, AnalyzeOptions options, const Arguments& arguments,
-                      Recording& recording) {
+                      const AnnotationOutputs& annotations, Recording& recording) {
   recording = prepare(path, options, arguments.quiet);
+  annotations.check(recording);
   ProgressLine line(recording.name, !arguments.quiet);
   if (line.shown())
     options.pursuit.progress = [&line](const Progress& progress) {
@@ -113,6 +116,7 @@ int run_analyze(const Arguments& arguments) {
     usage_error("--json holds one result, and there are " + std::to_string(files.size()) +
                 " inputs; use -o '{name}.json' or -o all.tsv");
   Outputs outputs(patterns, files);
+  const AnnotationOutputs annotations(arguments.rules, arguments.annotations, files);
   if (json || outputs.empty()) core::AtomicFile::check("-");
   if (arguments.log)
     for (const std::string& file : files) require_different(*arguments.log, file);
@@ -127,8 +131,9 @@ int run_analyze(const Arguments& arguments) {
     int status = kDone;
     try {
       Recording recording;
-      const Decomposition result = analyze(path, options, arguments, recording);
+      const Decomposition result = analyze(path, options, arguments, annotations, recording);
       outputs.write(path, result, recording);
+      annotations.write(path, result);
       if (json)
         text = to_json(result);
       else if (outputs.empty())
@@ -182,12 +187,28 @@ void add_analyze(CLI::App& app, Run& run) {
   c->add_flag("--json", arguments->json, "JSON on standard output, and nothing else there")
       ->group(g)
       ->excludes("--plan");
+  g = "Atoms to annotations";
+  c->add_option(
+       "--annotate", arguments->rules,
+       "repeatable; 'NAME: 11-16 Hz, 0.5-2 s, peak > 10 uV, > 5 %, -3..3 Hz/s, channel C*': what an atom must "
+       "be, all of it. s is the full width at half maximum (2.355 times the duration), % of the window's energy")
+      ->group(g)
+      ->option_text("RULE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  c->add_option("--annotations", arguments->annotations,
+                "repeatable, {name} for several inputs; .edf (EDF+), .tsv, .txt (labels of Audacity, Sonic Visualiser)")
+      ->group(g)
+      ->option_text("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   c->footer(
       "Examples:\n"
       "  envoi analyze night.edf --channels 'C3,C4' --band 0.5:40 --window 4 -o night.json\n"
       "  envoi analyze samples.txt --rate 200 --window whole --atoms 15\n"
       "  envoi analyze call.wav --band 8k:70k --durations 100u:2m\n"
       "  envoi analyze *.edf -o results/ -o all.tsv\n"
+      "  envoi analyze night.edf --annotate 'spindle: 11-16 Hz, 0.5-2 s, peak > 10 uV' --annotations spindles.edf\n"
       "  envoi analyze other.edf --like night.json -o other.json");
   c->callback([arguments, &run] { run = [arguments] { return run_analyze(*arguments); }; });
 }

@@ -24,10 +24,7 @@ std::string stem(const std::string& path) {
 
 std::string expand(std::string pattern, const std::string& input) {
   if (pattern.ends_with('/')) pattern += "{name}.json";
-  const std::string name = stem(input);  // may hold {name} itself
-  for (std::size_t at = 0; (at = pattern.find(kName, at)) != std::string::npos; at += name.size())
-    pattern.replace(at, kName.size(), name);
-  return pattern;
+  return with_name(std::move(pattern), input);
 }
 
 bool is_report(const std::string& path) { return path.ends_with(".html"); }
@@ -38,6 +35,13 @@ void require_known_ending(const std::string& path) {
 }
 
 }  // namespace
+
+std::string with_name(std::string pattern, const std::string& input) {
+  const std::string name = stem(input);  // may hold {name} itself
+  for (std::size_t at = 0; (at = pattern.find(kName, at)) != std::string::npos; at += name.size())
+    pattern.replace(at, kName.size(), name);
+  return pattern;
+}
 
 const char* result_endings() { return "results are written as .json, .ndjson, .tsv, .db, .book or .act.json"; }
 

@@ -32,6 +32,9 @@ class Outputs {
   std::map<std::string, std::string> collected_;
 };
 
+// `pattern` with the input's name, without folder and ending, for {name}.
+std::string with_name(std::string pattern, const std::string& input);
+
 // "results are written as ...", for messages.
 const char* result_endings();
 

@@ -9,5 +9,6 @@
 #include "envoi/pursuit.hpp"
 #include "envoi/recording.hpp"
 #include "envoi/results.hpp"
+#include "envoi/rules.hpp"
 #include "envoi/search.hpp"
 #include "envoi/signal.hpp"
