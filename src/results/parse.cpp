@@ -376,6 +376,11 @@ Decomposition parse(std::string_view text, const std::string& name) {
     const json segment = parse_json(line, where);
     read_segment(Node(segment, where), result);
   }
+  Node(first, head_name).with("segment_count", [&](const Node& count) {
+    if (count.count() != result.segments.size())
+      throw Error(ErrorKind::bad_file, name + ": is cut off: line 1 announces " + std::to_string(count.count()) +
+                                           " segments, and " + std::to_string(result.segments.size()) + " follow");
+  });
   return result;
 }
 

@@ -251,6 +251,7 @@ std::string to_ndjson(const Decomposition& result) {
   JsonText head(false);
   head.open("", '{');
   add_head(head, result);
+  head.add("segment_count", std::uint64_t{result.segments.size()});  // so that a file that was cut off shows it
   head.close('}');
   std::string text = head.take() + "\n";
   for (const Segment& segment : result.segments) {

@@ -186,26 +186,25 @@ std::string list_of(const Annotation& annotation, double origin_s) {
   return text + '\x14' + '\0';
 }
 
-// Spans without samples: EDF has no word for them, so that they are annotated as bad, which readers leave out.
+// Spans without samples: EDF has no word for them, so that they are annotated as bad, which readers leave out. They
+// begin and end between samples, so that no rounding moves one in or out.
 void note_missing(std::span<const Channel> channels, const Records& records, std::vector<Annotation>& out) {
   std::vector<std::pair<double, double>> spans;
   for (std::size_t c = 0; c < channels.size(); ++c) {
-    const Channel& channel = channels[c];
-    const std::size_t size = channel.samples.size(), end = records.count * records.samples[c];
-    for (std::size_t i = 0; i < size;) {
+    const std::vector<double>& samples = channels[c].samples;
+    const std::size_t end = records.count * records.samples[c];
+    const auto missing = [&](std::size_t i) { return i >= samples.size() || std::isnan(samples[i]); };
+    for (std::size_t i = 0; i < end;) {
       std::size_t j = i;
-      while (j < size && std::isnan(channel.samples[j])) ++j;
-      if (j > i)
-        spans.emplace_back(static_cast<double>(i) / channel.rate_hz, static_cast<double>(j - i) / channel.rate_hz);
+      while (j < end && missing(j)) ++j;
+      const double from = i == 0 ? 0 : static_cast<double>(i) - 0.5;
+      if (j > i) spans.emplace_back(from / channels[c].rate_hz, (static_cast<double>(j) - 0.5) / channels[c].rate_hz);
       i = std::max(i + 1, j);
     }
-    if (end > size)
-      spans.emplace_back(static_cast<double>(size) / channel.rate_hz,
-                         static_cast<double>(end - size) / channel.rate_hz);
   }
   std::sort(spans.begin(), spans.end());
   spans.erase(std::unique(spans.begin(), spans.end()), spans.end());
-  for (const auto& [onset, duration] : spans) out.push_back({channels[0].start_s + onset, duration, "BAD_missing"});
+  for (const auto& [from, to] : spans) out.push_back({channels[0].start_s + from, to - from, "BAD_missing"});
 }
 
 // The text of each record's annotation signal, all of one length.

@@ -90,6 +90,14 @@ TEST(Hostile, ndjson_faults_name_their_line) {
   EXPECT_NE(refusal(to_ndjson(sample_decomposition()) + "{").find("line 5"), std::string::npos);
 }
 
+TEST(Hostile, ndjson_that_was_cut_off_is_refused_wherever_the_cut_is) {
+  const std::string whole = to_ndjson(sample_decomposition());
+  for (std::size_t length = 1; length + 1 < whole.size(); length += 5) EXPECT_NE(refusal(whole.substr(0, length)), "");
+  const std::string lines = whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1);
+  EXPECT_NE(refusal(lines).find("cut off: line 1 announces 3 segments, and 2 follow"), std::string::npos)
+      << refusal(lines);
+}
+
 TEST(Hostile, unknown_members_are_ignored) {
   const std::string text = changed("\"time_s\": 0.71", "\"colour\": [{}], \"time_s\": 0.71");
   EXPECT_EQ(results::parse(text, "x.json").atoms.size(), 3u);
