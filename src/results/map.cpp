@@ -35,9 +35,9 @@ Spread spread(const Chirplet& atom, double energy, double cell_s, double cell_hz
   const double d2 = atom.duration_s * atom.duration_s, c = atom.chirp_rate_hz_per_s;
   constexpr double kPi = std::numbers::pi;
   const double time = d2 / 2, along = 1 / (8 * kPi * kPi * d2);
-  const double across_t = time + cell_s * cell_s / 12;
+  const double across_t = time + cell_s * cell_s / 4;
   const double joint = c * time, slope = joint / across_t;
-  const double across_f = along + c * c * time + cell_hz * cell_hz / 12 - slope * joint;
+  const double across_f = along + c * c * time + cell_hz * cell_hz / 4 - slope * joint;
   return {energy / (2 * kPi * std::sqrt(across_t * across_f)), slope, across_t, across_f};
 }
 

@@ -17,8 +17,8 @@ struct MapView {
   std::size_t columns = 1, rows = 1;
 };
 
-// Sum of 2 E exp(-(t-tc)^2/Dt^2 - 4 pi^2 Dt^2 (f - fc - c (t-tc))^2) at the centres of the cells, each atom spread by
-// the size of a cell, so that what is smaller than one is neither lost nor seen too large. Energies are divided by the
+// Sum of 2 E exp(-(t-tc)^2/Dt^2 - 4 pi^2 Dt^2 (f - fc - c (t-tc))^2) at the centres of the cells, each atom spread by half
+// a cell, so that what is smaller than one is neither lost nor seen too large. Energies are divided by the
 // rate: a power density, unit^2/Hz. By rows, that of the lowest frequencies first.
 std::vector<float> density_map(const std::vector<const Chirplet*>& atoms, double rate_hz, const MapView& view);
 

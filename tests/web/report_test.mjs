@@ -217,6 +217,40 @@ test("five minutes of four channels stay under 2 MB", async (t) => {
   await c.close();
 });
 
+test("two hours are drawn from least and largest, which hold every sample", async (t) => {
+  const at = folder(t);
+  const rate = 512;
+  const samples = Float32Array.from({ length: 2 * 3600 * rate }, (_, n) => 10 * Math.sin(n * 0.37) + ((n * 7919) % 1000) / 100);
+  samples[3e6] = 80;
+  const input = join(at, "long.f32");
+  writeFileSync(input, Buffer.from(samples.buffer));
+  const report = join(at, "long.html");
+  run("analyze", input, "--rate", rate, "--window", 20, "--atoms", 1, "--band", "20:40", "--durations", "0.1:0.3", "--max-loss", 0.5,
+    "--gabor", "--no-refine", "--report", report);
+  assert.ok(statSync(report).size < 8.1e6);
+  const { decode } = await import("../../web/src/data.js");
+  const data = decode(JSON.parse(readFileSync(report, "utf8").split('id="envoi-data">')[1].split("</script>")[0]));
+  const { signal } = data.channels[0];
+  assert.ok(signal.per_bin > 1);
+  assert.equal(signal.values.length, 2 * Math.ceil(samples.length / signal.per_bin));
+  samples.forEach((value, n) => {
+    const bin = 2 * Math.floor(n / signal.per_bin);
+    if (!(signal.values[bin] - signal.scale <= value && value <= signal.values[bin + 1] + signal.scale))
+      assert.fail(`sample ${n}, ${value}, is not within ${signal.values[bin]} to ${signal.values[bin + 1]}`);
+  });
+  const c = await context();
+  const { page, said } = await open(c, report);
+  assert.match(await page.textContent("#signal-note"), /least and largest of every \d+ samples/);
+  for (let i = 0; i < 10; ++i) {
+    await page.getByLabel("Zoom in").click();
+    await settle(page);
+  }
+  assert.match(await page.textContent("#signal-note"), /least and largest of every \d+ samples/);
+  assert.deepEqual(said, []);
+  await picture(page, "report-two-hours");
+  await c.close();
+});
+
 test("text of a file cannot become part of the page", async (t) => {
   const { result_path, at } = made(t, { channels: ["Cz"] });
   const evil = JSON.parse(readFileSync(result_path, "utf8"));

@@ -55,15 +55,15 @@ export function model(data, channel, order, first, end) {
 }
 
 // The Wigner map of an atom, 2 E exp(-(t-tc)^2/Dt^2 - 4 pi^2 Dt^2 (f - fc - c (t-tc))^2), is a normal density of weight
-// E. Spread by the size of a cell, so that what is smaller than one is neither lost nor seen too large, it stays one:
+// E. Spread by half a cell, so that what is smaller than one is neither lost nor seen too large, it stays one:
 // peak exp(-(t-tc)^2/(2 across_t) - (f - fc - slope (t-tc))^2/(2 across_f)).
 export function spreadMap(duration, chirp, energy, cell_s, cell_hz) {
   const time = (duration * duration) / 2;
   const along = 1 / (8 * Math.PI * Math.PI * duration * duration);
-  const across_t = time + (cell_s * cell_s) / 12;
+  const across_t = time + (cell_s * cell_s) / 4;
   const joint = chirp * time;
   const slope = joint / across_t;
-  const across_f = along + chirp * chirp * time + (cell_hz * cell_hz) / 12 - slope * joint;
+  const across_f = along + chirp * chirp * time + (cell_hz * cell_hz) / 4 - slope * joint;
   return { peak: energy / (2 * Math.PI * Math.sqrt(across_t * across_f)), slope, across_t, across_f };
 }
 

@@ -60,7 +60,7 @@ export const plural = (count, one, many = `${one}s`) =>
 
 // A stretch of time in words: "15 s", "5 min", "1 h 12 min".
 export function spanText(seconds) {
-  if (seconds < 120) return secondsText(seconds);
+  if (seconds < 120) return secondsText(Number(seconds.toPrecision(4)));
   const minutes = Math.floor(seconds / 60 + 1e-9);
   const rest = Math.round(seconds - 60 * minutes);
   if (minutes < 60) return `${minutes} min${rest ? ` ${rest} s` : ""}`;

@@ -214,8 +214,8 @@ export class MapPanel {
   pickAt(time, frequency) {
     const { store } = this;
     const [low, high] = this.band();
-    const cell_s = (24 * (store.view.to_s - store.view.from_s)) / this.plot.pixels;
-    const cell_hz = (24 * (high - low)) / this.plot.rows;
+    const cell_s = (12 * (store.view.to_s - store.view.from_s)) / this.plot.pixels;
+    const cell_hz = (12 * (high - low)) / this.plot.rows;
     store.pick(nearestAtom(store.data.atoms, this.visible, time, frequency, cell_s, cell_hz));
   }
 

@@ -171,6 +171,7 @@ export class SignalPanel {
     ctx.font = `${Math.round(11 * scale)}px ${theme.font.slice(5)}`;
     ctx.setLineDash([3 * scale, 3 * scale]);
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
     let free = -Infinity;
     for (const [onset, , text] of inside) {
       const x = u.valToPos(onset, "x", true);
