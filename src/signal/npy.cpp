@@ -2,17 +2,13 @@
 // Format: numpy.lib.format.
 #include <vector>
 
+#include "array.hpp"
 #include "npy_header.hpp"
 #include "readers.hpp"
 #include "select.hpp"
 #include "shared.hpp"
 
 namespace envoi::signal {
-namespace {
-
-constexpr std::size_t kMostChannels = 65536;
-
-}  // namespace
 
 Recording read_npy(const Input& input, const ReadOptions& options) {
   const NpyHeader header = read_npy_header(input);
@@ -29,8 +25,9 @@ Recording read_npy(const Input& input, const ReadOptions& options) {
     bad_file(input.name, "is cut off: the header announces " + std::to_string(samples) + " x " +
                              std::to_string(channels) + " numbers, the file holds " + std::to_string(there));
   }
-  if (channels > kMostChannels) {
-    bad_file(input.name, std::to_string(channels) + " channels are too many; axis 0 is the samples, so transpose it");
+  if (channels > kMostArrayChannels && channels > samples) {
+    bad_file(input.name, std::to_string(samples) + " samples of " + std::to_string(channels) +
+                             " channels cannot be right; axis 0 is the samples, so transpose it (array.T)");
   }
 
   Recording recording;

@@ -33,14 +33,15 @@ constexpr std::array kSigns = {
          "BIOSEMI",
          "edf", ""},
     Sign{"0       ", "edf", ""},
-    Sign{"\x89HDF", "", "an HDF5 file; write the data set as .npy first"},
+    Sign{"\x89HDF", "hdf5", ""},
     Sign{"XDF:", "xdf", ""},
     Sign{"Brain Vision", "brainvision", ""},
     Sign{"BrainVision", "brainvision", ""},
     Sign{"\xEF\xBB\xBF"
          "Brain Vision",
          "brainvision", ""},
-    Sign{"MATLAB 5.0", "", "a MATLAB file; write the array as .npy or text first"},
+    Sign{"MATLAB 5.0", "mat", ""},
+    Sign{"MATLAB 7.3", "mat", ""},
     Sign{"SQLite format 3", "", "an SQLite database, not a recording"},
     Sign{"\x1F\x8B", "", "compressed with gzip; unpack it first"},
     Sign{"BZh", "", "compressed with bzip2; unpack it first"},
@@ -59,14 +60,16 @@ struct Ending {
 };
 
 constexpr std::array kEndings = {
-    Ending{".f32", "f32"},          Ending{".f64", "f64"},         Ending{".edf", "edf"},
-    Ending{".bdf", "edf"},          Ending{".npy", "npy"},         Ending{".wav", "audio"},
-    Ending{".flac", "audio"},       Ending{".ogg", "audio"},       Ending{".oga", "audio"},
-    Ending{".opus", "audio"},       Ending{".mp3", "audio"},       Ending{".aif", "audio"},
-    Ending{".aiff", "audio"},       Ending{".au", "audio"},        Ending{".caf", "audio"},
-    Ending{".w64", "audio"},        Ending{".xdf", "xdf"},         Ending{".vhdr", "brainvision"},
-    Ending{".vmrk", "brainvision"}, Ending{".eeg", "brainvision"}, Ending{".txt", "text"},
-    Ending{".csv", "text"},         Ending{".tsv", "text"},        Ending{".dat", "text"},
+    Ending{".f32", "f32"},          Ending{".f64", "f64"},          Ending{".edf", "edf"},
+    Ending{".bdf", "edf"},          Ending{".npy", "npy"},          Ending{".wav", "audio"},
+    Ending{".flac", "audio"},       Ending{".ogg", "audio"},        Ending{".oga", "audio"},
+    Ending{".opus", "audio"},       Ending{".mp3", "audio"},        Ending{".aif", "audio"},
+    Ending{".aiff", "audio"},       Ending{".au", "audio"},         Ending{".caf", "audio"},
+    Ending{".w64", "audio"},        Ending{".xdf", "xdf"},          Ending{".h5", "hdf5"},
+    Ending{".hdf5", "hdf5"},        Ending{".mat", "mat"},          Ending{".set", "mat"},
+    Ending{".vhdr", "brainvision"}, Ending{".vmrk", "brainvision"}, Ending{".eeg", "brainvision"},
+    Ending{".txt", "text"},         Ending{".csv", "text"},         Ending{".tsv", "text"},
+    Ending{".dat", "text"},
 };
 
 struct Name {
@@ -80,7 +83,9 @@ constexpr std::array kNames = {
     Name{"audio", "audio"},      Name{"text", "text"}, Name{"txt", "text"},
     Name{"csv", "text"},         Name{"tsv", "text"},  Name{"npy", "npy"},
     Name{"f32", "f32"},          Name{"f64", "f64"},   Name{"brainvision", "brainvision"},
-    Name{"vhdr", "brainvision"}, Name{"xdf", "xdf"},
+    Name{"vhdr", "brainvision"}, Name{"xdf", "xdf"},   Name{"hdf5", "hdf5"},
+    Name{"h5", "hdf5"},          Name{"mat", "mat"},   Name{"set", "mat"},
+    Name{"eeglab", "mat"},
 };
 
 std::string_view format_of(const Input& input, const ReadOptions& options) {
@@ -88,8 +93,9 @@ std::string_view format_of(const Input& input, const ReadOptions& options) {
     const auto same = [&](const Name& name) { return name.given == options.format; };
     const auto known = std::find_if(kNames.begin(), kNames.end(), same);
     if (known != kNames.end()) return known->format;
-    bad_argument(input.name, "no format '" + printable(options.format) +
-                                 "'; there are: edf, bdf, brainvision, xdf, wav, flac, audio, text, npy, f32, f64");
+    bad_argument(input.name,
+                 "no format '" + printable(options.format) +
+                     "'; there are: edf, bdf, brainvision, xdf, hdf5, mat, wav, flac, audio, text, npy, f32, f64");
   }
   const std::string name = lower_case(input.name);
   std::string_view by_ending;
@@ -118,10 +124,16 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
     bad_argument(input.name, "--column is for text files; choose channels with --channels");
   }
   if (format != "text" && !options.time_column.empty()) bad_argument(input.name, "--time-column is for text files");
+  if (format != "hdf5" && format != "mat" && !options.dataset.empty()) {
+    bad_argument(input.name, "--dataset is for HDF5 and MATLAB files");
+  }
+  if (format != "xdf" && !options.stream.empty()) bad_argument(input.name, "--stream is for XDF files");
 
   Recording recording = format == "edf"           ? read_edf(input, options)
                         : format == "brainvision" ? read_brainvision(input, options)
                         : format == "xdf"         ? read_xdf(input, options)
+                        : format == "hdf5"        ? read_hdf5(input, options)
+                        : format == "mat"         ? read_matlab(input, options)
                         : format == "audio"       ? read_audio(input, options)
                         : format == "npy"         ? read_npy(input, options)
                         : format == "f32"         ? read_raw(input, options, false)

@@ -25,6 +25,8 @@ Recording read_edf(const Input& input, const ReadOptions& options);          // 
 Recording read_audio(const Input& input, const ReadOptions& options);        // whatever libsndfile opens
 Recording read_brainvision(const Input& input, const ReadOptions& options);  // any file of a set
 Recording read_xdf(const Input& input, const ReadOptions& options);
+Recording read_hdf5(const Input& input, const ReadOptions& options);
+Recording read_matlab(const Input& input, const ReadOptions& options);  // .mat, and EEGLAB's .set
 Recording read_npy(const Input& input, const ReadOptions& options);
 Recording read_raw(const Input& input, const ReadOptions& options, bool wide);  // float32, or float64 if wide
 
