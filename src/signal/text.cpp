@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "channel_type.hpp"
+#include "device_text.hpp"
 #include "readers.hpp"
 #include "select.hpp"
 #include "shared.hpp"
@@ -184,6 +185,9 @@ std::vector<double> spread(const std::vector<double>& rows, const TimeAxis& axis
 
 Recording read_text(const Input& input, const ReadOptions& options) {
   if (options.rate_hz) required_rate(input.name, options);
+  if (options.column.empty() && options.time_column.empty()) {
+    if (auto recording = read_device_text(input, options)) return std::move(*recording);
+  }
   const TextLayout layout = find_text_layout(input);
   Recording recording;
   recording.format = "text";
