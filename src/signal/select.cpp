@@ -7,29 +7,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/glob.hpp"
 #include "shared.hpp"
 
 namespace envoi::signal {
 namespace {
-
-bool matches_glob(std::string_view pattern, std::string_view text) {
-  std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 // "3" or "2-5", 1-based and inside [1, count].
 std::optional<SampleRange> numbered(std::string_view pattern, std::size_t count) {
@@ -85,7 +67,7 @@ std::vector<std::size_t> select_channels(const std::string& file, const std::vec
       found = true;
     } else {
       for (std::size_t i = 0; i < names.size(); ++i) {
-        if (!matches_glob(pattern, names[i])) continue;
+        if (!core::matches_glob(pattern, names[i])) continue;
         choose(i);
         found = true;
       }
