@@ -373,7 +373,14 @@ Decomposition parse(std::string_view text, const std::string& name) {
     ++number;
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::string where = name + ": line " + std::to_string(number);
-    const json segment = parse_json(line, where);
+    const json segment = [&] {
+      try {
+        return parse_json(line, where);
+      } catch (const Error&) {
+        if (end < text.size()) throw;
+        throw Error(ErrorKind::bad_file, where + ": ends within the line; the file was cut off");
+      }
+    }();
     read_segment(Node(segment, where), result);
   }
   Node(first, head_name).with("segment_count", [&](const Node& count) {
