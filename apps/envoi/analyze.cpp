@@ -1,93 +1,32 @@
 // envoi analyze: recordings in, chirplets out.
-#include <chrono>
-#include <memory>
-#include <set>
+#include "analyze.hpp"
 
-#include "analyze_options.hpp"
-#include "annotation_outputs.hpp"
+#include <algorithm>
+#include <memory>
+
 #include "command.hpp"
 #include "core/atomic_file.hpp"
 #include "core/thread_pool.hpp"
-#include "envoi/pursuit.hpp"
-#include "envoi/results.hpp"
-#include "input.hpp"
-#include "outputs.hpp"
+#include "files.hpp"
+#include "numbers.hpp"
 #include "plan.hpp"
-#include "progress.hpp"
-#include "run_log.hpp"
 
 namespace envoi::command {
 namespace {
 
-struct Arguments {
-  std::vector<std::string> files;
-  AnalyzeArguments options;
-  std::vector<std::string> outputs, reports;
-  std::vector<std::string> rules, annotations;
-  std::optional<std::string> log;
-  bool json = false, plan = false, quiet = false, verbose = false;
-};
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+std::string replaced(std::string text, const std::string& word, const std::string& with) {
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += with.size())
+    text.replace(at, word.size(), with);
+  return text;
 }
 
-// How bad an exit code is, of several files'.
-int worse(int a, int b) {
-  const auto rank = [](int code) { return code == kFault ? 5 : code == kInterrupted ? 6 : code; };
-  return rank(a) >= rank(b) ? a : b;
-}
-
-// Reads and conditions; with events, lays the windows about those of this recording.
-Recording prepare(const std::string& path, AnalyzeOptions& options, bool quiet) {
-  Recording recording = read_input(path, options.input, options.conditioning, quiet);
-  if (options.events.empty()) return recording;
-  const std::size_t said = recording.warnings.size();
-  options.pursuit.starts_s = event_starts(recording, options.events);
-  for (std::size_t i = said; i < recording.warnings.size(); ++i)
-    if (!quiet) warn(recording.name + ": " + recording.warnings[i]);
-  return recording;
-}
-
-// `recording` becomes what was analysed.
-Decomposition analyze(const std::string& path, AnalyzeOptions options, const Arguments& arguments,
-                      const AnnotationOutputs& annotations, Recording& recording) {
-  recording = prepare(path, options, arguments.quiet);
-  annotations.check(recording);
-  ProgressLine line(recording.name, !arguments.quiet);
-  if (line.shown())
-    options.pursuit.progress = [&line](const Progress& progress) {
-      line.update(progress);
-      return true;
-    };
-  Decomposition result = decompose(recording, options.pursuit);
-  result.input = options.input;
-  result.conditioning = options.conditioning;
-  result.events = options.events;
-  if (!arguments.quiet)
-    for (const std::string& warning : result.warnings) warn(recording.name + ": " + warning);
-  result.warnings.insert(result.warnings.begin(), recording.warnings.begin(), recording.warnings.end());
-  return result;
-}
-
-void verbose_line(const std::string& path, const Decomposition& result, double seconds) {
-  double signal = 0;
-  for (const Segment& s : result.segments)
-    signal += static_cast<double>(s.samples) / result.channels.at(s.channel).rate_hz;
-  char text[200];
-  std::snprintf(text, sizeof text, "%zu channels, %zu segments, %zu atoms in %.3g s (%.3g x real time), %s",
-                result.channels.size(), result.segments.size(), result.atoms.size(), seconds,
-                seconds > 0 ? signal / seconds : 0.0, result.program.isa.c_str());
-  say("envoi: " + path + ": " + text);
-}
-
-int run_plan(const Arguments& arguments, const AnalyzeOptions& options) {
+int run_plan(const Job& job) {
   int worst = kDone;
-  for (const std::string& path : arguments.files) {
+  for (const std::string& path : job.files) {
     std::string text;
     try {
-      AnalyzeOptions own = options;
-      const Recording recording = prepare(path, own, arguments.quiet);
+      AnalyzeOptions own = job.options;
+      const Recording recording = prepare_input(path, own, job.quiet);
       text = plan_text(recording, own.pursuit);
     } catch (...) {
       worst = worse(worst, report_current_exception(path));
@@ -97,72 +36,74 @@ int run_plan(const Arguments& arguments, const AnalyzeOptions& options) {
   return worst;
 }
 
-int run_analyze(const Arguments& arguments) {
-  const AnalyzeOptions options = resolve(arguments.options);
-  const std::vector<std::string>& files = arguments.files;
-  if (std::set<std::string>(files.begin(), files.end()).count("-") > 0 && files.size() > 1)
-    usage_error("-: standard input goes alone, without other files");
-  if (arguments.plan) return run_plan(arguments, options);
-
+// Outputs of the files of this run; names are compared over those of all shards.
+void add_outputs(Job& job, const AnalyzeLine& line, const std::vector<std::string>& all, Shard shard) {
+  const auto of_shard = [&](const std::vector<std::string>& patterns) {
+    std::vector<std::string> out;
+    for (const std::string& pattern : patterns)
+      out.push_back(replaced(pattern, "{shard}", std::to_string(shard.index)));
+    return out;
+  };
   std::vector<std::string> patterns;
-  bool json = arguments.json;
-  for (const std::string& pattern : arguments.outputs)
-    (pattern == "-" ? json = true : (patterns.push_back(pattern), true));
-  for (const std::string& report : arguments.reports) {
+  job.json = line.json;
+  for (const std::string& pattern : line.outputs) {
+    if (pattern == "-") {
+      job.json = true;
+      continue;
+    }
+    const bool own = pattern.ends_with('/') || pattern.find("{name}") != std::string::npos;
+    if (shard.count > 1 && !own && pattern.find("{shard}") == std::string::npos)
+      usage_error(pattern + ": would be the output of every shard; put {shard} into it, or {name}");
+    patterns.push_back(pattern);
+  }
+  if (job.resume && patterns.empty()) usage_error("--resume needs -o FILE; finished parts are kept in FILE.partial");
+  for (const std::string& report : line.reports) {
     if (!report.ends_with(".html")) usage_error("--report: '" + one_line(report) + "' must end in .html");
     patterns.push_back(report);
   }
-  if (json && files.size() > 1)
-    usage_error("--json holds one result, and there are " + std::to_string(files.size()) +
+  if (job.json && all.size() > 1)
+    usage_error("--json holds one result, and there are " + std::to_string(all.size()) +
                 " inputs; use -o '{name}.json' or -o all.tsv");
-  Outputs outputs(patterns, files);
-  const AnnotationOutputs annotations(arguments.rules, arguments.annotations, files);
-  if (json || outputs.empty()) core::AtomicFile::check("-");
-  if (arguments.log)
-    for (const std::string& file : files) require_different(*arguments.log, file);
-  RunLog log(arguments.log);
-  const unsigned threads = core::thread_count(options.pursuit.threads);
-
-  int worst = kDone;
-  std::vector<std::string> failed;
-  for (const std::string& path : files) {
-    const auto start = std::chrono::steady_clock::now();
-    std::string text;
-    int status = kDone;
-    try {
-      Recording recording;
-      const Decomposition result = analyze(path, options, arguments, annotations, recording);
-      outputs.write(path, result, recording);
-      annotations.write(path, result);
-      if (json)
-        text = to_json(result);
-      else if (outputs.empty())
-        text = (files.size() > 1 && path != files.front() ? "\n" : "") + to_table(result, standard_output_columns());
-      log.add(path, kDone, seconds_since(start), threads, &result);
-      if (arguments.verbose) verbose_line(path, result, seconds_since(start));
-    } catch (...) {
-      status = report_current_exception(path);
-      log.add(path, status, seconds_since(start), threads, nullptr);
-      failed.push_back(path);
-    }
-    worst = worse(worst, status);
-    print(text);
-  }
-  outputs.finish();
-  if (!failed.empty() && files.size() > 1) {
-    std::string list;
-    for (const std::string& path : failed) list += (list.empty() ? "" : ", ") + path;
-    say("envoi: " + std::to_string(failed.size()) + " of " + std::to_string(files.size()) + " files failed: " + list);
-  }
-  return worst;
+  job.outputs = std::make_unique<Outputs>(of_shard(patterns), all, &job.files);
+  job.annotations = std::make_unique<AnnotationOutputs>(line.rules, of_shard(line.annotations), all);
+  if (job.json || job.outputs->empty()) core::AtomicFile::check("-");
 }
 
 }  // namespace
 
-void add_analyze(CLI::App& app, Run& run) {
-  auto arguments = std::make_shared<Arguments>();
+Job make_job(const AnalyzeLine& line) {
+  Job job;
+  job.options = resolve(line.options);
+  job.quiet = line.quiet, job.verbose = line.verbose, job.resume = line.resume;
+  const std::vector<std::string> all = input_files(line.files, line.files_from);
+  const Shard shard = line.shard ? parse_shard(*line.shard) : Shard{};
+  if (line.shard && all.front() == "-") usage_error("-: standard input cannot be shared out by --shard");
+  job.files = shard_of(all, shard);
+  const std::size_t jobs = line.jobs ? parse_count(*line.jobs, "--jobs") : 1;
+  if (jobs > 1024) usage_error("--jobs: " + *line.jobs + " is more than 1024");
+  job.at_once = static_cast<unsigned>(std::clamp<std::size_t>(job.files.size(), 1, jobs));
+  job.options.pursuit.threads = std::max(1u, core::thread_count(job.options.pursuit.threads) / job.at_once);
+  if (line.plan) return job;
+  add_outputs(job, line, all, shard);
+  if (line.log) Inputs(all).require_other(*line.log);
+  job.log = std::make_unique<RunLog>(line.log);
+  if (job.files.empty())
+    say("envoi: shard " + *line.shard + " of " + std::to_string(all.size()) + " files holds none; nothing to do");
+  return job;
+}
+
+int analyze_here(const AnalyzeLine& line) {
+  Job job = make_job(line);
+  return line.plan ? run_plan(job) : run_batch(job);
+}
+
+void add_analyze(CLI::App& app, Run& run) { add_analyze(app, run, analyze_here); }
+
+void add_analyze(CLI::App& app, Run& run, std::function<int(const AnalyzeLine&)> how) {
+  auto arguments = std::make_shared<AnalyzeLine>();
   CLI::App* c = app.add_subcommand("analyze", "Recordings to chirplets")->alias("analyse");
-  c->add_option("FILE", arguments->files, "EDF, BDF, WAV, FLAC, text, .npy, raw; - is standard input")->required();
+  c->add_option("FILE", arguments->files,
+                "EDF, BDF, WAV, FLAC, text, .npy, raw and more; patterns ('night*/*.edf') too; - is standard input");
   arguments->options.declare(*c);
   const char* g = "Running";
   c->add_flag("--plan", arguments->plan, "say what it would cost, and stop")->group(g);
@@ -171,6 +112,23 @@ void add_analyze(CLI::App& app, Run& run) {
   c->add_option("--log", arguments->log, "append time, host, threads, duration and status of each file")
       ->group(g)
       ->option_text("FILE");
+  g = "Many files";
+  c->add_option("--files-from", arguments->files_from,
+                "paths, a line each, beside or instead of FILE; - is standard input")
+      ->group(g)
+      ->option_text("LIST");
+  c->add_option("-j,--jobs", arguments->jobs, "so many files at a time; they share the threads (default: 1)")
+      ->group(g)
+      ->option_text("N");
+  c->add_option("--shard", arguments->shard,
+                "the I-th of N runs that share the files: of the sorted list I, I+N, ...; {shard} in -o becomes I")
+      ->group(g)
+      ->option_text("I/N");
+  c->add_flag(
+       "--resume", arguments->resume,
+       "keep finished parts in FILE.partial beside -o FILE until the outputs are written, and continue from there "
+       "what an interrupted run of the same line left")
+      ->group("Running");
   g = "Output (default: a table)";
   c->add_option(
        "-o,--output", arguments->outputs,
@@ -207,10 +165,11 @@ void add_analyze(CLI::App& app, Run& run) {
       "  envoi analyze night.edf --channels 'C3,C4' --band 0.5:40 --window 4 -o night.json\n"
       "  envoi analyze samples.txt --rate 200 --window whole --atoms 15\n"
       "  envoi analyze call.wav --band 8k:70k --durations 100u:2m\n"
-      "  envoi analyze *.edf -o results/ -o all.tsv\n"
+      "  envoi analyze *.edf -o results/ -o all.tsv --jobs 4 --resume\n"
+      "  envoi analyze 'corpus/*.edf' -o results/ --shard $SLURM_ARRAY_TASK_ID/100\n"
       "  envoi analyze night.edf --annotate 'spindle: 11-16 Hz, 0.5-2 s, peak > 10 uV' --annotations spindles.edf\n"
       "  envoi analyze other.edf --like night.json -o other.json");
-  c->callback([arguments, &run] { run = [arguments] { return run_analyze(*arguments); }; });
+  c->callback([arguments, how, &run] { run = [arguments, how] { return how(*arguments); }; });
 }
 
 }  // namespace envoi::command

@@ -54,26 +54,29 @@ void say(const std::string& line) {
 void warn(const std::string& what) { say("envoi: warning: " + what); }
 
 int report_current_exception(const std::string& file) {
-  const auto complain = [&](const std::string& what) {
+  const Failure failure = current_failure(file);
+  if (!failure.line.empty()) say(failure.line);
+  return failure.status;
+}
+
+Failure current_failure(const std::string& file) {
+  const auto line = [&](const std::string& what) {
     const std::string base = file.substr(file.rfind('/') + 1);
     const bool named = file.empty() || what.rfind(file, 0) == 0 || what.rfind(base, 0) == 0 ||
                        (file == "-" && (what.rfind("standard input", 0) == 0 || what.rfind("stdin", 0) == 0));
-    say("envoi: " + (named ? "" : (file == "-" ? "standard input" : file) + ": ") + what);
+    return "envoi: " + (named ? "" : (file == "-" ? "standard input" : file) + ": ") + what;
   };
   try {
     throw;
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::bad_file && standard_output_abandoned()) return kDone;  // the reader has had enough
-    complain(error.what());
-    return exit_code(error.kind());
+    if (error.kind() == ErrorKind::bad_file && standard_output_abandoned())
+      return {kDone, ""};  // the reader has had enough
+    return {exit_code(error.kind()), line(error.what())};
   } catch (const std::bad_alloc&) {
-    complain(
-        "not enough memory for this job; give it less at once (shorter windows, fewer signals), or a file instead of "
-        "standard input");
-    return kInput;
+    return {kInput, line("not enough memory for this job; give it less at once (shorter windows, fewer signals), or a "
+                         "file instead of standard input")};
   } catch (const std::exception& error) {
-    complain(std::string("internal fault: ") + error.what());
-    return kFault;
+    return {kFault, line(std::string("internal fault: ") + error.what())};
   }
 }
 

@@ -28,6 +28,13 @@ int exit_code(ErrorKind kind);
 // does not name it. Says nothing where standard output is a pipe that nobody reads any more.
 int report_current_exception(const std::string& file = "");
 
+// The same, not said yet.
+struct Failure {
+  int status = 0;
+  std::string line;  // "": nothing to say
+};
+Failure current_failure(const std::string& file = "");
+
 [[noreturn]] void usage_error(const std::string& what);  // throws Error (bad_argument)
 
 void warn(const std::string& what);

@@ -1,12 +1,16 @@
 // Names of outputs, checked early; TSV of several inputs in one file.
 #include "outputs.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "command.hpp"
 #include "core/atomic_file.hpp"
+#include "core/journal.hpp"
 #include "envoi/results.hpp"
 
 namespace envoi::command {
@@ -52,13 +56,30 @@ void require_different(const std::string& output, const std::string& input) {
     usage_error(output + ": is an input; it would be overwritten");
 }
 
+Inputs::Inputs(const std::vector<std::string>& paths) {
+  struct stat about {};
+  for (const std::string& path : paths)
+    if (path != "-" && ::stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode))
+      files_.emplace(about.st_dev, about.st_ino);
+}
+
+void Inputs::require_other(const std::string& output) const {
+  struct stat about {};
+  if (output != "-" && ::stat(output.c_str(), &about) == 0 && files_.count({about.st_dev, about.st_ino}) > 0)
+    usage_error(output + ": is an input; it would be overwritten");
+}
+
 bool Outputs::collects(const std::string& pattern) const {
   return several_ && pattern.ends_with(".tsv") && pattern.find(kName) == std::string::npos;
 }
 
-Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs)
+Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs,
+                 const std::vector<std::string>* own)
     : patterns_(std::move(patterns)), several_(inputs.size() > 1) {
   std::set<std::string> taken;
+  const Inputs read(inputs);
+  const std::set<std::string> written(own != nullptr ? own->begin() : inputs.begin(),
+                                      own != nullptr ? own->end() : inputs.end());
   for (const std::string& pattern : patterns_) {
     const bool one_for_all = collects(pattern) || !several_;
     if (!one_for_all && !pattern.ends_with('/') && pattern.find(kName) == std::string::npos)
@@ -67,12 +88,12 @@ Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::strin
     for (const std::string& input : inputs) {
       const std::string path = expand(pattern, input);
       require_known_ending(path);
-      for (const std::string& other : inputs) require_different(path, other);
+      read.require_other(path);
       std::error_code ignored;
       const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);  // by any spelling
       if (!taken.insert(ignored ? path : real.string()).second)
         usage_error(path + ": is the output of two inputs, or given twice; name them apart");
-      core::AtomicFile::check(path);
+      if (collects(pattern) || written.count(input) > 0) core::AtomicFile::check(path);
       if (collects(pattern)) break;
     }
   }
@@ -89,18 +110,42 @@ void Outputs::write(const std::string& input, const Decomposition& result, const
       write_result(path, result, recording.channels);
       continue;
     }
-    std::string& text = collected_[pattern];
-    const std::string more = to_tsv(result);
-    text += text.empty() ? more : more.substr(more.find('\n') + 1);
+    std::string text = to_tsv(result);
+    const std::lock_guard lock(mutex_);
+    collected_[pattern][input] = std::move(text);
   }
 }
 
-void Outputs::finish() {
-  for (const auto& [path, text] : collected_) {
+void Outputs::finish(const std::vector<std::string>& order) {
+  for (const auto& [path, texts] : collected_) {
     core::AtomicFile file(path);
-    file.write(text);
+    bool headed = false;
+    for (const std::string& input : order) {
+      const auto text = texts.find(input);
+      if (text == texts.end()) continue;
+      file.write(std::string_view(text->second).substr(headed ? text->second.find('\n') + 1 : 0));
+      headed = true;
+    }
     file.commit();
   }
+}
+
+std::string Outputs::first(const std::string& input) const {
+  for (const std::string& pattern : patterns_) {
+    if (is_report(pattern)) continue;
+    if (!collects(pattern)) return expand(pattern, input);
+    char mark[20];
+    std::snprintf(mark, sizeof mark, "-%08x", static_cast<unsigned>(core::checksum(input) >> 32));
+    return pattern + "." + stem(input) + mark;
+  }
+  return "";
+}
+
+bool Outputs::needs_samples() const {
+  const auto needs = [](const std::string& pattern) {
+    return is_report(pattern) || pattern.ends_with(".db") || pattern.ends_with(".book");
+  };
+  return std::any_of(patterns_.begin(), patterns_.end(), needs);
 }
 
 }  // namespace envoi::command

@@ -1,0 +1,35 @@
+// One file of an analysis: read, conditioned, taken apart.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "analyze_options.hpp"
+#include "envoi/decomposition.hpp"
+#include "resume.hpp"
+
+namespace envoi::command {
+
+// Reads and conditions; with events, lays the windows about those of this recording (options.pursuit.starts_s).
+Recording prepare_input(const std::string& path, AnalyzeOptions& options, bool quiet);
+
+struct FileAnalysis {
+  std::string path;
+  AnalyzeOptions options;
+  bool quiet = false;
+  bool progress = true;                         // a line on the terminal
+  std::optional<PartialFile> partial;           // --resume
+  Parts parts;                                  // asked before and told after the partial file
+  std::function<void(const Recording&)> check;  // before the long part; throws
+};
+
+struct Analysed {
+  Recording recording;  // what was analysed
+  Decomposition result;
+};
+
+// Throws Error as the library does.
+Analysed analyze_file(const FileAnalysis& file);
+
+}  // namespace envoi::command
