@@ -157,5 +157,86 @@ class Resume(InFolder):
         self.assertEqual(self.names(), ["all.tsv", "in.txt", "plain", "plain.tsv", "r", "two.txt"])
 
 
+class ManyFiles(InFolder):
+    def setUp(self):
+        super().setUp()
+        # The first takes longest, so that others are finished before it.
+        self.files = [
+            write_text(self.folder / f"{name}.txt", signal(256 * (30 if name == "c" else 3), seed=i))
+            for i, name in enumerate("cabed")
+        ]
+
+    def test_jobs_change_neither_order_nor_bytes(self):
+        line = ["analyze", *self.files, self.folder / "none.txt", *FAST]
+        one = envoi(*line, "-o", self.folder / "one.tsv")
+        tables = envoi(*line)
+        for jobs in (2, 3, 16):
+            done = envoi(*line, "--jobs", jobs, "-o", self.folder / "more.tsv")
+            self.assertEqual(done.returncode, 3)
+            self.assertEqual((self.folder / "more.tsv").read_bytes(), (self.folder / "one.tsv").read_bytes())
+            self.assertEqual(done.stderr, one.stderr)
+            self.assertEqual(envoi(*line, "--jobs", jobs).stdout, tables.stdout)
+        self.assertIn(b"1 of 6 files failed: " + str(self.folder / "none.txt").encode(), one.stderr)
+        order = [row.split("\t")[0] for row in (self.folder / "one.tsv").read_text().splitlines()[1:]]
+        self.assertEqual([name for name, _ in itertools.groupby(order)], [f"{name}.txt" for name in "cabed"])
+        self.check_refused(envoi(*line, "--jobs", 0), 2, "--jobs")
+
+    def files_of(self, *arguments, code=0, **more):
+        (self.folder / "r").mkdir(exist_ok=True)
+        for old in (self.folder / "r").iterdir():
+            old.unlink()
+        done = envoi("analyze", *arguments, *FAST, "-o", f"{self.folder}/r/", **more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return "".join(sorted(path.stem for path in (self.folder / "r").iterdir()))
+
+    def test_patterns(self):
+        self.assertEqual(self.files_of(self.folder / "[ab].txt", self.files[0], self.folder / "?.txt"), "abcde")
+        odd = write_text(self.folder / "x[1].txt", signal(256))
+        self.assertEqual(self.files_of(odd, self.files[1]), "ax[1]")  # a file of that very name comes first
+        self.check_refused(envoi("analyze", self.folder / "*.edf"), 3, "*.edf", "no file matches")
+        # Sorted, as a shell would.
+        done = envoi("analyze", self.folder / "[a-c].txt", *FAST, "-o", self.folder / "all.tsv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        order = [row.split("\t")[0] for row in (self.folder / "all.tsv").read_text().splitlines()[1:]]
+        self.assertEqual([name for name, _ in itertools.groupby(order)], ["a.txt", "b.txt", "c.txt"])
+
+    def test_lists(self):
+        paths = "".join(f"{path}\r\n\n" for path in self.files[:3])
+        (self.folder / "list").write_text(paths)
+        self.assertEqual(self.files_of("--files-from", self.folder / "list"), "abc")
+        self.assertEqual(self.files_of("--files-from", "-", self.files[4], stdin=paths.encode()), "abcd")
+        # Each once, whatever it is called.
+        (self.folder / "link.txt").symlink_to("a.txt")
+        self.assertEqual(self.files_of(self.folder / "." / "a.txt", self.folder / "link.txt", "--files-from", self.folder / "list"), "abc")
+        for text, words in ((b"", "names no file"), (b"\n\n", "names no file"), (b"a\0b\n", "line 1"), (b"x\n-\n", "line 2")):
+            (self.folder / "list").write_bytes(text)
+            done = envoi("analyze", "--files-from", self.folder / "list")
+            self.check_refused(done, done.returncode, "list", words)
+            self.assertIn(done.returncode, (2, 3))
+        self.check_refused(envoi("analyze", "--files-from", self.folder / "no"), 3, "no", "--files-from")
+        self.check_refused(envoi("analyze", "--files-from", self.folder), 3, "--files-from")
+        self.check_refused(envoi("analyze", "-", "--files-from", "-"), 2, "standard input")
+
+    def test_shards_are_all_files_once(self):
+        together = ""
+        for i in (1, 2, 3):
+            mine = self.files_of(*self.files, "--shard", f"{i}/3")
+            self.assertEqual(mine, "abcde"[i - 1 :: 3])
+            together += mine
+        self.assertEqual(sorted(together), list("abcde"))
+        # Its order is of names, not of the line.
+        self.assertEqual(self.files_of(*reversed(self.files), "--shard", "2/3"), "be")
+        nothing = envoi("analyze", *self.files, *FAST, "--shard", "6/9", "-o", self.folder / "x{shard}.tsv")
+        self.assertEqual((nothing.returncode, nothing.stdout), (0, b""))
+        self.assertIn(b"nothing to do", nothing.stderr)
+        for wrong in ("0/3", "4/3", "1", "a/b", "1/0", "-1/3", "1/2/3"):
+            self.check_refused(envoi("analyze", *self.files, f"--shard={wrong}"), 2, "--shard")
+        # One name for all shards would be written over.
+        self.check_refused(envoi("analyze", *self.files, "--shard", "1/3", "-o", self.folder / "all.tsv"), 2, "{shard}")
+        for i in (1, 2):
+            self.assertEqual(envoi("analyze", *self.files, *FAST, "--shard", f"{i}/2", "-o", self.folder / "s{shard}.tsv").returncode, 0)
+        self.assertTrue((self.folder / "s1.tsv").exists() and (self.folder / "s2.tsv").exists())
+
+
 if __name__ == "__main__":
     unittest.main()
