@@ -50,6 +50,51 @@ def main():
     save("edf", "notes_alone", edf([("EDF Annotations", "", 16, notes)], 2, "EDF+C", record_s="0"))
     save("edf", "bdf", edf([("A1", "uV", 2, [b"\1\2\3\xff\xff\xff"]), ("Status", "", 1, [b"\0\1\0"])], 1, wide=True))
 
+    def brainvision(number="INT_16", orientation="MULTIPLEXED", channels=("Fp1,,0.5,\u00b5V", "Cz"), extra=""):
+        lines = ["Brain Vision Data Exchange Header File Version 1.0", "[Common Infos]", "DataFile=x.eeg", "MarkerFile=x.vmrk",
+                 "DataFormat=BINARY", f"DataOrientation={orientation}", f"NumberOfChannels={len(channels)}",
+                 "SamplingInterval=4000", extra, "[Binary Infos]", f"BinaryFormat={number}", "[Channel Infos]"]
+        lines += [f"Ch{i + 1}={channel}" for i, channel in enumerate(channels)]
+        return "\r\n".join(lines).encode("latin-1")
+
+    marks = (b"Brain Vision Data Exchange Marker File, Version 1.0\n[Marker Infos]\nMk1=New Segment,,1,1,0,20260131221005500000\n"
+             b"Mk2=Stimulus,S  1,2,1,0\nMk3=Bad Interval,a\\1b,2,9,0")
+    for name, header, samples in (
+        ("int16", brainvision(), struct.pack("<8h", *range(8))),
+        ("float_vectorized", brainvision("IEEE_FLOAT_32", "VECTORIZED"), struct.pack("<8f", *range(8))),
+        ("int32_big", brainvision("INT_32", extra="UseBigEndianOrder=YES"), struct.pack(">8i", *range(8))),
+    ):
+        save("brainvision", name, header + b"\n===\n" + marks + b"\n===\n" + samples)
+
+    def chunk(tag, content):
+        length = len(content) + 2
+        head = b"\1" + bytes([length]) if length < 256 else b"\4" + struct.pack("<I", length)
+        return head + struct.pack("<H", tag) + content
+
+    def stream(number, kind, rate, form, desc=""):
+        info = (f"<info><name>s{number}</name><type>{kind}</type><channel_count>1</channel_count><nominal_srate>{rate}"
+                f"</nominal_srate><channel_format>{form}</channel_format><desc>{desc}</desc></info>")
+        return chunk(2, struct.pack("<I", number) + info.encode())
+
+    def samples(number, form, values, start, step):
+        body = b"".join(b"\x08" + struct.pack("<d" + form, start + step * i, v) for i, v in enumerate(values))
+        return chunk(3, struct.pack("<I", number) + b"\1" + bytes([len(values)]) + body)
+
+    channel = "<channels><channel><label>Cz</label><unit>microvolts</unit><type>EEG</type></channel></channels>"
+    word = chunk(3, struct.pack("<I", 2) + b"\1\1\x08" + struct.pack("<d", 0.5) + b"\1\2go")
+    offsets = b"".join(chunk(4, struct.pack("<Idd", 1, t, o)) for t, o in ((0, 5), (5, 5.0001), (10, 5), (900, -800), (905, -800)))
+    mark = chunk(5, bytes.fromhex("43a546dccbf5410fb30ed5467383cbe4"))
+    first = b"XDF:" + chunk(1, b"<info><version>1.0</version></info>") + stream(1, "EEG", 100, "int16", channel)
+    save("xdf", "plain", first + stream(2, "Markers", 0, "string") + samples(1, "h", range(9), 0, 0.01) + word)
+    save("xdf", "resets", first + offsets + samples(1, "h", range(9), 0, 0.01) + samples(1, "h", range(9), 900, 0.01))
+    save("xdf", "backward", first + samples(1, "h", range(5), 9, 0.01) + mark + samples(1, "h", range(5), 0, 0.01))
+    save("xdf", "irregular", first + stream(3, "Gaze", 0, "double64") + samples(3, "d", (1, 2), 0, 1)
+         + chunk(6, struct.pack("<I", 1) + b"<info><sample_count>7</sample_count></info>"))
+    save("xdf", "implied", first + chunk(3, struct.pack("<I", 1) + b"\1\2\0\1\0\0\2\0"))
+
+    save("text", "mind_monitor", "TimeStamp,RAW_TP9,Elements\n" + "2026-01-31 22:10:05.132,800,\n" * 9 + "2026-01-31 22:10:05.2,,/b\n")
+    save("text", "openbci", "%Sample Rate = 250 Hz\nSample Index, EXG Channel 0, Timestamp\n255, 1.5, 1.7e9\n3, 2, 1.7e9\n")
+    save("text", "brainflow", "".join("\t".join([str(i)] + ["1"] * 12 + ["1700000000", "0"]) + "\n" for i in (1, 2, 9)))
     save("text", "values", "1\n-2.5\n3e2\n\nnan\n")
     save("text", "csv", "\ufefftime,\"a (uV)\",b\r\n0,1,NA\r\n0.25,2,\r\n0.5,3,4\r\n")
     save("text", "semicolon", "t [ms];x\n0;1,5\n2;2,5\n4;3,5\n")
