@@ -184,6 +184,19 @@ test("a recording in light, in the dark, narrow and on paper", async (t) => {
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} scrolls sideways`);
     assert.deepEqual(await accessible(page), [], name);
     assert.deepEqual(said, []);
+    if (name !== "narrow") {
+      // What a browser does when a page is printed: the plots fit the paper and take light colours, and come back.
+      const widths = () => page.$$eval(".plot .uplot", (all) => all.map((u) => u.clientWidth));
+      const ink = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--ink").trim());
+      const before = [await widths(), await ink()];
+      await page.evaluate(() => void dispatchEvent(new Event("beforeprint")));
+      await settle(page);
+      assert.ok((await widths()).every((w) => w > 200 && w <= 680), String(await widths()));
+      assert.equal(await ink(), "#1d2126");
+      await page.evaluate(() => void dispatchEvent(new Event("afterprint")));
+      await settle(page);
+      assert.deepEqual([await widths(), await ink()], before);
+    }
     if (name === "light") {
       const pdf = await page.pdf({ preferCSSPageSize: true, path: pictures ? join(pictures, "report.pdf") : undefined });
       assert.ok(pdf.length > 20000);

@@ -28,5 +28,16 @@ if (data.channels.length > 0) {
     for (const plot of [signal.signal, signal.residual, map.plot]) plot.redraw();
     energy.panel.plot.redraw(false, true);
   });
+  // A browser lays the page out for paper without telling those who watch its sizes.
+  const print = (on) => {
+    document.documentElement.classList.toggle("printing", on);
+    readTheme();
+    for (const plot of [signal.signal, signal.residual, map.plot, energy.panel]) {
+      plot.resize(plot.element.clientWidth);
+      plot.refresh?.();
+    }
+  };
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
 }
 document.documentElement.dataset.ready = "yes";
