@@ -39,15 +39,20 @@ struct Recorded {
   std::size_t atoms;
 };
 
+const Recorded kN2 = {"eeg/n2_spindles_200Hz.txt", 200, {0.5, 40}, 15};
+
 struct Analysed {
   envoi::Channel channel;
   envoi::Decomposition found;
 };
 
-Analysed analyse(const Recorded& recorded) {
+Analysed analyse(const Recorded& recorded, std::optional<double> resample_hz = {}) {
   envoi::ReadOptions reading;
   if (recorded.rate_hz > 0) reading.rate_hz = recorded.rate_hz;
-  const envoi::Recording recording = envoi::read((folder() / recorded.file).string(), reading);
+  envoi::Recording recording = envoi::read((folder() / recorded.file).string(), reading);
+  envoi::Conditioning conditioning;
+  conditioning.resample_hz = resample_hz;
+  envoi::condition(recording, conditioning);
   envoi::PursuitOptions options;
   options.band_hz = recorded.band_hz;
   options.stop.atoms = recorded.atoms;
@@ -79,6 +84,67 @@ Rows spindles(const Analysed& n2) {
           Row("quality/cases", "N2 sleep, largest peak")
               .with("found", format("%.1f", largest_peak))
               .judged(format("at most the samples' %.1f", largest_sample), largest_peak <= largest_sample)};
+}
+
+// The atom of the frequencies that is nearest to the time.
+const envoi::Chirplet* nearest(const Analysed& n2, double time_s, double low_hz, double high_hz) {
+  const envoi::Chirplet* best = nullptr;
+  for (const envoi::Chirplet& atom : n2.found.atoms) {
+    if (atom.frequency_hz < low_hz || atom.frequency_hz > high_hz) continue;
+    if (!best || std::abs(atom.time_s - time_s) < std::abs(best->time_s - time_s)) best = &atom;
+  }
+  return best;
+}
+
+// The same two spindles at other sampling rates.
+Rows spindles_at_other_rates() {
+  const Analysed as_it_is = analyse(kN2);
+  const envoi::Chirplet* first = nearest(as_it_is, 3.68, 12, 14);
+  const envoi::Chirplet* second = nearest(as_it_is, 13.44, 11, 13);
+  Rows rows;
+  for (const double rate_hz : {100.0, 400.0}) {
+    const Analysed other = analyse(kN2, rate_hz);
+    const envoi::Chirplet* a = nearest(other, 3.68, 12, 14);
+    const envoi::Chirplet* b = nearest(other, 13.44, 11, 13);
+    const bool all = first && second && a && b;
+    const double apart =
+        all ? std::max(std::abs(a->time_s - first->time_s), std::abs(b->time_s - second->time_s)) : INFINITY;
+    rows.push_back(Row("quality/cases", format("N2 sleep at %.0f Hz, both spindles' times", rate_hz))
+                       .with("found", format("within %.1f ms of those at 200 Hz", apart * 1e3))
+                       .judged("20 ms", apart <= 0.02));
+  }
+  return rows;
+}
+
+// Another program's book of the same job.
+Rows book() {
+  const envoi::Decomposition theirs = envoi::read_result((folder() / "books/gabors_smp.db").string());
+  envoi::ReadOptions reading;
+  reading.format = "f32";
+  reading.rate_hz = 512;
+  reading.raw_channels = 5;
+  const envoi::Recording recording = envoi::read((folder() / "books/gabors_5ch_512Hz_f32.bin").string(), reading);
+  envoi::PursuitOptions options;
+  options.whole = options.gabor = true;
+  options.band_hz = envoi::Range{0.5, 10};
+  options.durations_s = envoi::Range{0.5, 2};
+  options.detrend = envoi::Detrend::none;
+  options.stop.atoms = 1;
+  const envoi::Decomposition ours = envoi::decompose(recording, options);
+  double hertz = 0, seconds = 0, scale = 0, energy = INFINITY;
+  for (std::size_t c = 0; c < std::min(ours.atoms.size(), theirs.atoms.size()); ++c) {
+    const envoi::Chirplet &a = ours.atoms[c], &b = theirs.atoms[c];
+    hertz = std::max(hertz, std::abs(a.frequency_hz - b.frequency_hz));
+    seconds = std::max(seconds, std::abs(a.time_s - b.time_s));
+    scale = std::max(scale, std::abs(a.duration_s / b.duration_s - 1));
+    energy = std::min(energy, a.energy / b.energy);
+  }
+  const bool all = ours.atoms.size() == 5 && theirs.atoms.size() == 5;
+  return {Row("quality/cases", "five Gabor atoms and another program's book")
+              .with("found", format("%.5f Hz, %.2f ms, %.2f%% of scale, energy at least %.6f times the book's", hertz,
+                                    seconds * 1e3, scale * 100, energy))
+              .judged("0.001 Hz, 5 ms, 1%, 1 - 1e-6",
+                      all && hertz <= 1e-3 && seconds <= 5e-3 && scale <= 0.01 && energy >= 1 - 1e-6)};
 }
 
 Rows merger(const Analysed& gw) {
@@ -115,7 +181,7 @@ Rows cases() {
     Recorded recorded;
     Rows (*judge)(const Analysed&);
   };
-  const Case all[] = {{{"eeg/n2_spindles_200Hz.txt", 200, {0.5, 40}, 15}, spindles},
+  const Case all[] = {{kN2, spindles},
                       {{"chirps/gw150914_h1_whitened_16384Hz.txt", 0, {20, 500}, 4}, merger},
                       {{"chirps/bat_143kHz.txt", 1 / 7e-6, {8e3, 70e3}, 4}, bat}};
   Rows rows;
@@ -127,6 +193,12 @@ Rows cases() {
     }
     const Rows judged = one.judge(analyse(one.recorded));
     rows.insert(rows.end(), judged.begin(), judged.end());
+  }
+  if (std::filesystem::exists(folder() / kN2.file)) {
+    for (const Row& row : spindles_at_other_rates()) rows.push_back(row);
+  }
+  if (std::filesystem::exists(folder() / "books/gabors_smp.db")) {
+    for (const Row& row : book()) rows.push_back(row);
   }
   return rows;
 }

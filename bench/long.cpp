@@ -54,7 +54,7 @@ struct Timed {
   std::size_t atoms = 0;
   double snr_db = 0;
 };
-Timed decompose(const envoi::Channel& channel, const envoi::PursuitOptions& options) {
+Timed timed(const envoi::Channel& channel, const envoi::PursuitOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const envoi::Decomposition result = envoi::decompose(channel, options);
   return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), result.atoms.size(),
@@ -64,7 +64,7 @@ Timed decompose(const envoi::Channel& channel, const envoi::PursuitOptions& opti
 Row hour_row(const std::string& name, const envoi::PursuitOptions& options, double least) {
   constexpr double kHour = 3600;
   const envoi::Channel channel = recording(kHour, 1);
-  const Timed run = decompose(channel, options);
+  const Timed run = timed(channel, options);
   const double speed = kHour / run.seconds;
   Row row(name, "1 h, 256 Hz, " + std::to_string(processors()) + " threads");
   row.with("atoms", static_cast<double>(run.atoms))
@@ -104,9 +104,9 @@ Rows cost_of_an_atom() {
     double less = 0, more = 0, atoms = 0;
     for (int i = 0; i < times; ++i) {
       options.stop.density_per_s = 0.25;
-      const Timed a = decompose(channel, options);
+      const Timed a = timed(channel, options);
       options.stop.density_per_s = 0.5;
-      const Timed b = decompose(channel, options);
+      const Timed b = timed(channel, options);
       less += a.seconds, more += b.seconds, atoms += static_cast<double>(b.atoms) - static_cast<double>(a.atoms);
     }
     const double ms = (more - less) / atoms * 1e3;

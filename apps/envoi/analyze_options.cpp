@@ -59,6 +59,7 @@ void take_lists(const std::vector<std::string>& lists, const std::string& option
 void take_input(const AnalyzeArguments& a, ReadOptions& input) {
   take(a.format, "--format", as_it_is, input.format);
   take(a.rate, "--rate", parse_positive, input.rate_hz);
+  take(a.unit, "--unit", as_it_is, input.unit);
   take(a.raw_channels, "--raw-channels", parse_count, input.raw_channels);
   take(a.column, "--column", as_it_is, input.column);
   take(a.time_column, "--time-column", as_it_is, input.time_column);
@@ -159,6 +160,7 @@ void AnalyzeArguments::declare(CLI::App& c) {
   option(g, "--format", format, "NAME",
          "edf, bdf, brainvision, xdf, hdf5, mat, wav, flac, text, npy, f32, f64 (else by content and ending)");
   option(g, "-r,--rate", rate, "HZ", "sampling rate, where the file does not carry it");
+  option(g, "--unit", unit, "NAME", "unit of the samples (uV), where the file does not name it");
   option(g, "--raw-channels", raw_channels, "N", "f32, f64: so many channels, interleaved (default: 1)");
   option(g, "--column", column, "NAME|N", "text: the column to take, by name or from 1");
   option(g, "--time-column", time_column, "NAME|N", "text: the column of times");

@@ -13,7 +13,7 @@ namespace envoi::command {
 
 // As typed; unset where the line says nothing, so that --like can fill in.
 struct AnalyzeArguments {
-  std::optional<std::string> format, rate, raw_channels, column, time_column, from, to;
+  std::optional<std::string> format, rate, unit, raw_channels, column, time_column, from, to;
   std::vector<std::string> channels, exclude, types;
   std::optional<std::string> dataset, stream;
   bool keep_bad_spans = false;

@@ -22,6 +22,7 @@ struct ReadOptions {
   std::optional<double> rate_hz;  // for files that do not carry it; contradicting one that does is an error
   std::string column;             // text: name or 1-based number; "": every numeric column but time
   std::string time_column;        // text: name or 1-based number; "none"; "": found by its name or values
+  std::string unit;               // of channels whose file names none; contradicting one that does is an error
   std::optional<std::size_t> raw_channels;  // f32, f64: so many, interleaved; default one
   std::vector<std::string> channels;        // names, globs (Fp*), 1-based numbers and ranges (1-4); empty: all
   std::vector<std::string> exclude;         // left out of these, in the same forms: bad channels

@@ -165,6 +165,7 @@ void read_parameters(const Node& n, Decomposition& result) {
     in.require_object();
     in.read("format", input.format);
     in.read("rate_hz", input.rate_hz);
+    in.read("unit", input.unit);
     in.with("raw_channels", [&](const Node& count) { input.raw_channels = count.count(1U << 16); });
     in.read("column", input.column);
     in.read("time_column", input.time_column);

@@ -80,6 +80,7 @@ void add_parameters(JsonText& out, const Decomposition& result) {
   out.line(4), out.open("input", '{');
   out.add("format", input.format);
   out.add("rate_hz", input.rate_hz);
+  if (!input.unit.empty()) out.add("unit", input.unit);
   if (input.raw_channels) out.add("raw_channels", std::uint64_t{*input.raw_channels});
   out.add("column", input.column);
   out.add("time_column", input.time_column);

@@ -141,6 +141,13 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
                                                   : read_text(input, options);
   recording.name = input.name;
   if (options.bad_spans_missing) mark_bad_spans(recording);
+  for (Channel& channel : recording.channels) {
+    if (options.unit.empty() || channel.unit == options.unit) continue;
+    if (!channel.unit.empty())
+      bad_argument(input.name, "channel " + printable(channel.name) + " is in " + printable(channel.unit) +
+                                   ", and --unit says " + printable(options.unit));
+    channel.unit = options.unit;
+  }
   say_odd_units(recording);
   return recording;
 }
