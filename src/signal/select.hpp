@@ -18,8 +18,8 @@ void make_unique(std::vector<std::string>& names);
 std::vector<std::size_t> select_channels(const std::string& file, const std::vector<std::string>& names,
                                          const std::vector<std::string>& patterns);
 
-// What `options` wants of these channels: `channels`, or all; of `types` alone (case does not count); without `exclude`.
-// Throws Error (bad_argument) for a pattern or a type that chooses nothing, and where nothing is left.
+// What `options` wants of these channels: `channels`, or all; of `types` alone (case does not count); without
+// `exclude`. Throws Error (bad_argument) for a pattern or a type that chooses nothing, and where nothing is left.
 std::vector<std::size_t> wanted_channels(const std::string& file, const std::vector<std::string>& names,
                                          const std::vector<std::string>& types, const ReadOptions& options);
 
