@@ -12,17 +12,22 @@
 namespace envoi::command {
 namespace {
 
-// Recalled from either, kept by both.
-Parts both(const Parts& first, const Parts& second) {
+using Told = std::function<void(const std::string&, const std::string&)>;
+
+// Recalled from either, kept by both, and told either way.
+Parts both(const Parts& first, const Parts& second, const Told& told) {
   Parts parts;
   parts.wanted = first.wanted ? first.wanted : second.wanted;
-  parts.recall = [first, second](const std::string& name) {
+  parts.recall = [first, second, told](const std::string& name) {
     std::optional<std::string> bytes = first.recall ? first.recall(name) : std::nullopt;
-    return bytes || !second.recall ? bytes : second.recall(name);
+    if (!bytes && second.recall) bytes = second.recall(name);
+    if (bytes && told) told(name, *bytes);
+    return bytes;
   };
-  parts.keep = [first, second](const std::string& name, const std::string& bytes) {
+  parts.keep = [first, second, told](const std::string& name, const std::string& bytes) {
     if (first.keep) first.keep(name, bytes);
     if (second.keep) second.keep(name, bytes);
+    if (told) told(name, bytes);
   };
   return parts;
 }
@@ -45,11 +50,12 @@ Analysed analyze_file(const FileAnalysis& file) {
   const Recording& recording = out.recording;
   if (file.check) file.check(recording);
   std::unique_ptr<Resume> resume;
-  options.pursuit.parts = file.parts;
+  Parts kept;
   if (file.partial) {
     resume = std::make_unique<Resume>(*file.partial, recording.sha256, options);
-    options.pursuit.parts = both(file.parts, resume->parts(recording, options.pursuit.starts_s));
+    kept = resume->parts(recording, options.pursuit.starts_s);
   }
+  options.pursuit.parts = both(file.parts, kept, file.told);
   ProgressLine line(recording.name, file.progress && !file.quiet);
   if (line.shown())
     options.pursuit.progress = [&line](const Progress& progress) {

@@ -18,10 +18,11 @@ struct FileAnalysis {
   std::string path;
   AnalyzeOptions options;
   bool quiet = false;
-  bool progress = true;                         // a line on the terminal
-  std::optional<PartialFile> partial;           // --resume
-  Parts parts;                                  // asked before and told after the partial file
-  std::function<void(const Recording&)> check;  // before the long part; throws
+  bool progress = true;                // a line on the terminal
+  std::optional<PartialFile> partial;  // --resume
+  Parts parts;                         // asked before and told after the partial file
+  std::function<void(const std::string& name, const std::string& bytes)> told;  // each part, computed or recalled
+  std::function<void(const Recording&)> check;                                  // before the long part; throws
 };
 
 struct Analysed {

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -16,6 +17,8 @@
 
 namespace envoi::command {
 namespace {
+
+std::atomic<int> ending_code{-1};
 
 bool standard_output_abandoned() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
@@ -100,6 +103,8 @@ int standard_output_columns() {
   return ::isatty(STDOUT_FILENO) == 1 ? 80 : 160;
 }
 
+void ending(int code) { ending_code = code; }
+
 void watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t watched;
@@ -113,6 +118,7 @@ void watch_signals() {
   std::thread([watched] {
     int number = 0;
     while (::sigwait(&watched, &number) != 0) continue;
+    if (const int code = ending_code; code >= 0) ::_exit(code);
     core::abandon_temporaries();
     const char message[] = "\nenvoi: interrupted; outputs not yet complete were left as they were\n";
     const char* from = standard_error_is_terminal() ? message : message + 1;

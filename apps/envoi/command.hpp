@@ -51,4 +51,7 @@ int standard_output_columns();
 // threads are doing; SIGPIPE becomes an ordinary write error. Call it before any thread is started.
 void watch_signals();
 
+// The work is done: from here on those signals end the process with this exit code, and nothing is said.
+void ending(int code);
+
 }  // namespace envoi::command
