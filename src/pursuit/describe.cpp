@@ -29,6 +29,7 @@ double energy_of(const Term& term, const atoms::Samples& samples) {
   return energy;
 }
 
+namespace {
 double rebuilt_energy(const Detrended& data, double start_s, double rate, std::span<const Chirplet> found) {
   std::vector<double> sum(data.value.size(), 0.0);
   for (Chirplet atom : found) {
@@ -41,6 +42,14 @@ double rebuilt_energy(const Detrended& data, double start_s, double rate, std::s
     energy += rest * rest;
   }
   return energy;
+}
+}  // namespace
+
+void judge_rebuilt(const Detrended& data, double rate_hz, std::span<Chirplet> found, Segment& segment) {
+  if (found.empty()) return;
+  segment.energy_left_share = found.back().energy_left_share =
+      rebuilt_energy(data, segment.start_s, rate_hz, found) / data.energy;
+  segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
 }
 
 Chirplet describe(const Channel& channel, std::int64_t begin, const Detrended& data, const Term& term,

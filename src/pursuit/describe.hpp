@@ -9,6 +9,8 @@
 
 namespace envoi::pursuit {
 
+inline constexpr double kLeastResidual = 1e-32;  // of the energy: where rounding ends a pursuit
+
 double peak_of(const Term& term, std::int64_t samples);
 double energy_of(const Term& term, const atoms::Samples& samples);
 
@@ -17,7 +19,8 @@ double energy_of(const Term& term, const atoms::Samples& samples);
 Chirplet describe(const Channel& channel, std::int64_t begin, const Detrended& data, const Term& term,
                   const TermErrors& errors);
 
-// What the atoms leave, from the numbers that the result will hold: so that whoever rebuilds the signal finds the same.
-double rebuilt_energy(const Detrended& data, double start_s, double rate, std::span<const Chirplet> found);
+// The segment's energy left and SNR (and the last atom's energy left) from the numbers that the result will hold: so
+// that whoever rebuilds the signal finds the same. Nothing without atoms.
+void judge_rebuilt(const Detrended& data, double rate_hz, std::span<Chirplet> found, Segment& segment);
 
 }  // namespace envoi::pursuit

@@ -11,8 +11,6 @@
 namespace envoi::pursuit {
 namespace {
 
-constexpr double kLeastResidual = 1e-32;  // of the energy: where rounding ends a pursuit
-
 // x with P(chi^2 of 2 n degrees of freedom > 2 x) = p: the tail is e^-x sum of x^k / k!, k < n.
 double chi_square_half(std::size_t n, double p) {
   const auto log_tail = [&](double x) {
@@ -227,11 +225,7 @@ void JointPursuit::describe_channel(std::size_t c, const std::vector<std::vector
     const double centre = static_cast<double>(window_.begin) + term.atom.centre();
     atom.kept = centre >= window_.owns_from && centre < window_.owns_to;
   }
-  if (!out.atoms.empty()) {
-    segment.energy_left_share = out.atoms.back().energy_left_share =
-        rebuilt_energy(data, segment.start_s, channel.rate_hz, out.atoms) / data.energy;
-    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
-  }
+  judge_rebuilt(data, channel.rate_hz, out.atoms, segment);
   segment.atom_count = out.atoms.size();
 }
 

@@ -19,9 +19,8 @@ namespace {
 // White noise alone gives an alarm at a rate between p/5 and p when these shares of a 10% grid's atoms count as
 // independent trials; measured by `quality/noise` of the benchmarks.
 constexpr double kIndependentShare = 0.2, kIndependentShareOfGabor = 0.5;
-constexpr int kRivals = 8;                // other starts refined beside the winner
-constexpr double kRefitAlarm = 0.01;      // alarm rate that a joint refit must beat to move an atom, squared
-constexpr double kLeastResidual = 1e-32;  // of the segment's energy: where rounding ends a pursuit
+constexpr int kRivals = 8;            // other starts refined beside the winner
+constexpr double kRefitAlarm = 0.01;  // alarm rate that a joint refit must beat to move an atom, squared
 
 // Limits for a joint fit: an explicit grid's box is around single winners, so only what keeps an atom an atom is left.
 atoms::Limits joint_limits(const Grid& grid) {
@@ -167,11 +166,7 @@ SegmentResult SegmentPursuit::run(const Window& window) {
     const double centre = static_cast<double>(window.begin) + terms[i].atom.centre();
     atom.kept = centre >= window.owns_from && centre < window.owns_to;
   }
-  if (!terms.empty()) {
-    segment.energy_left_share = out.atoms.back().energy_left_share =
-        rebuilt_energy(data, segment.start_s, channel_.rate_hz, out.atoms) / data.energy;
-    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
-  }
+  judge_rebuilt(data, channel_.rate_hz, out.atoms, segment);
   segment.atom_count = out.atoms.size();
   return out;
 }

@@ -1,4 +1,4 @@
-// The rounds of the whole-signal pursuit, and what is said of the recording at their end.
+// The rounds of the whole-signal pursuit.
 #include "pursuit/whole.hpp"
 
 #include <algorithm>
@@ -14,8 +14,7 @@ namespace {
 using atoms::Samples;
 
 constexpr std::int64_t kLeastStretch = 256;
-constexpr double kSlack = 1;              // durations that refinement may move a centre out of its stretch
-constexpr double kLeastResidual = 1e-32;  // of the recording's energy: where rounding ends a pursuit
+constexpr double kSlack = 1;  // durations that refinement may move a centre out of its stretch
 
 // One stretch and where it stands. `round` counts its searches from 0.
 struct Stretch {
@@ -65,7 +64,6 @@ class WholePursuit {
   }
   double present(const Stretch& stretch) const;
   void pursue();
-  void summarise(SegmentResult& out);
   double in_band_share() const;
 
   const Channel& channel_;
@@ -88,10 +86,7 @@ void WholePursuit::lay_stretches() {
   stretches_.resize(static_cast<std::size_t>(layout_.count));
   for (std::int64_t i = 0; i < layout_.count; ++i) {
     Stretch& s = stretches_[static_cast<std::size_t>(i)];
-    s.begin = i * layout_.stretch;
-    s.end = i + 1 == layout_.count ? size() : s.begin + layout_.stretch;
-    s.from = std::max<std::int64_t>(0, s.begin - layout_.reach);
-    s.to = std::min(size(), s.end + layout_.reach);
+    s.begin = layout_.begin(i), s.end = layout_.end(i), s.from = layout_.from(i), s.to = layout_.to(i);
     // Whole atoms by the seconds that have begun, so that every stretch has its share.
     const double density = options_.stop.density_per_s ? *options_.stop.density_per_s : rate / 6;
     const auto quota_to = [&](std::int64_t sample) {
@@ -343,86 +338,6 @@ double WholePursuit::in_band_share() const {
   return inside / all;
 }
 
-// Atoms in the order of their ranks, each with its errors; the segment's own numbers.
-void WholePursuit::summarise(SegmentResult& out) {
-  Segment& segment = out.segment;
-  struct Entry {
-    const Take* take;
-    std::int64_t stretch;
-    std::size_t within;
-  };
-  std::vector<std::vector<Term>> terms(stretches_.size());
-  std::vector<Entry> order;
-  for (std::size_t i = 0; i < stretches_.size(); ++i) {
-    const StretchRecord& record = stretches_[i].record;
-    for (std::size_t k = 0; k < record.takes.size(); ++k) {
-      terms[i].push_back(record.takes[k].term);
-      order.push_back({&record.takes[k], static_cast<std::int64_t>(i), k});
-    }
-  }
-  std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
-    if (a.take->rank != b.take->rank) return a.take->rank > b.take->rank;
-    return a.take->round != b.take->round ? a.take->round < b.take->round : a.stretch < b.stretch;
-  });
-  const bool refit = options_.method != Method::mp;
-  if (refit) {
-    atoms::Limits limits = prepared_.begin()->second.grid.limits;
-    refit_whole(layout_, data_, options_, limits, pool_, hooks_.poll, residual_, terms);
-  }
-
-  std::vector<std::vector<TermErrors>> errors(stretches_.size());
-  pool_.run(stretches_.size(), [&](std::size_t i, unsigned) {
-    const Stretch& s = stretches_[i];
-    std::vector<double> value(residual_.begin() + s.from, residual_.begin() + s.to);
-    const Samples samples{value.data(), s.missing ? data_.weight.data() + s.from : nullptr, s.to - s.from};
-    for (Term term : terms[i]) {
-      term.atom.sample -= s.from;
-      atoms::add_atom(term.atom, term.alpha, 1, value.data(), samples.size);
-      errors[i].push_back(standard_errors(samples, options_.phase == Phase::fixed, false, {term})[0]);
-      std::copy(residual_.begin() + s.from, residual_.begin() + s.to, value.begin());
-    }
-  });
-
-  double left = data_.energy;
-  std::vector<double> rest;  // with refitted atoms, what the first ones leave
-  if (refit) rest = data_.value;
-  for (const Entry& entry : order) {
-    const auto i = static_cast<std::size_t>(entry.stretch);
-    const Term& term = terms[i][entry.within];
-    double gain = entry.take->gain;
-    if (refit) {
-      gain = 0;
-      atoms::for_each_sample<double>(term.atom, atoms::support(term.atom, size()),
-                                     [&](std::int64_t k, double, std::complex<double> g) {
-                                       const auto n = static_cast<std::size_t>(term.atom.sample + k);
-                                       if (data_.missing && data_.weight[n] == 0) return;
-                                       const double m = term.alpha.real() * g.real() - term.alpha.imag() * g.imag();
-                                       gain += m * (2 * rest[n] - m);
-                                       rest[n] -= m;
-                                     });
-    }
-    left -= gain;
-    out.atoms.push_back(describe(channel_, 0, data_, term, errors[i][entry.within]));
-    Chirplet& atom = out.atoms.back();
-    if (!refit) atom.energy_share = std::ldexp(atom.energy, -2 * data_.exponent) / data_.energy;
-    atom.energy_left_share = std::max(0.0, left / data_.energy);
-    segment.certificate.survivors.push_back(entry.take->survivors);
-    segment.certificate.bound = std::max(segment.certificate.bound, entry.take->bound);
-  }
-  segment.atom_count = out.atoms.size();
-  if (!out.atoms.empty()) {
-    segment.energy_left_share = out.atoms.back().energy_left_share =
-        rebuilt_energy(data_, segment.start_s, channel_.rate_hz, out.atoms) / data_.energy;
-    segment.snr_db = -10 * std::log10(std::max(segment.energy_left_share, kLeastResidual));
-  }
-  // The reason that most stretches give; at equal numbers the first in the order of the enumeration.
-  std::map<StopReason, std::size_t> reasons;
-  for (const Stretch& s : stretches_) ++reasons[s.record.reason];
-  segment.stop_reason = std::max_element(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
-                          return a.second < b.second;
-                        })->first;
-}
-
 SegmentResult WholePursuit::run() {
   SegmentResult out;
   Segment& segment = out.segment;
@@ -445,7 +360,10 @@ SegmentResult WholePursuit::run() {
   lay_stretches();
   segment.in_band_share = in_band_share();
   pursue();
-  summarise(out);
+  std::vector<const StretchRecord*> records;
+  for (const Stretch& s : stretches_) records.push_back(&s.record);
+  summarise_whole(channel_, options_, layout_, data_, records, prepared_.begin()->second.grid.limits, pool_,
+                  hooks_.poll, residual_, out);
   return out;
 }
 
@@ -453,6 +371,7 @@ SegmentResult WholePursuit::run() {
 
 Layout lay_out(std::int64_t samples, double longest_duration) {
   Layout out;
+  out.samples = samples;
   out.reach = static_cast<std::int64_t>(std::ceil((atoms::kSupport + kSlack) * longest_duration)) + 1;
   out.stretch = std::max(kLeastStretch, 2 * out.reach);
   // A rest that is shorter than half a stretch belongs to the last one.

@@ -8,6 +8,7 @@
 // at work at once change no bit.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <functional>
 #include <map>
@@ -22,11 +23,18 @@
 
 namespace envoi::pursuit {
 
-// How a recording of so many samples is divided: a function of the options alone.
+// How a recording is divided: a function of its length and the options alone.
 struct Layout {
+  std::int64_t samples = 0;
   std::int64_t reach = 0;    // samples that a stretch sees beyond its own
   std::int64_t stretch = 0;  // samples that it owns; the last one may have more or fewer
   std::int64_t count = 0;
+
+  // Centres that stretch i owns: [begin, end); samples that it sees: [from, to).
+  std::int64_t begin(std::int64_t i) const { return i * stretch; }
+  std::int64_t end(std::int64_t i) const { return i + 1 == count ? samples : begin(i) + stretch; }
+  std::int64_t from(std::int64_t i) const { return std::max<std::int64_t>(0, begin(i) - reach); }
+  std::int64_t to(std::int64_t i) const { return std::min(samples, end(i) + reach); }
 };
 Layout lay_out(std::int64_t samples, double longest_duration);
 
@@ -63,6 +71,13 @@ struct WholeHooks {
 // Throws Error as take_apart does.
 SegmentResult take_apart_whole(const Channel& channel, const PursuitOptions& options, core::ThreadPool& pool,
                                const WholeHooks& hooks, std::int64_t at_once = 64);
+
+// What the stretches took as the result of a segment: in the order of their ranks (omp and joint: fitted again before),
+// each with its errors. `residual` is what they left; `limits` those of the atoms.
+void summarise_whole(const Channel& channel, const PursuitOptions& options, const Layout& layout, const Detrended& data,
+                     const std::vector<const StretchRecord*>& records, const atoms::Limits& limits,
+                     core::ThreadPool& pool, const std::function<void()>& poll, std::vector<double>& residual,
+                     SegmentResult& out);
 
 // All amplitudes and phases (joint: all parameters) fitted again, stretch by stretch until nothing gains more than a
 // share of 1e-9; [stretch] terms with centres from the recording's first sample. `residual` follows.

@@ -23,15 +23,13 @@ double energy_of_slice(const std::vector<double>& x) {
 void refit_whole(const Layout& layout, const Detrended& data, const PursuitOptions& options,
                  const atoms::Limits& limits, core::ThreadPool& pool, const std::function<void()>& poll,
                  std::vector<double>& residual, std::vector<std::vector<Term>>& terms) {
-  const auto size = static_cast<std::int64_t>(data.value.size());
   const bool fixed = options.phase == Phase::fixed, joint = options.method == Method::joint;
   const double slack = std::exp(limits.high[atoms::kLnDuration]);
   std::vector<char> stale(terms.size(), 1), moved(terms.size(), 0);
 
   const auto refit = [&](std::size_t i) {
-    const std::int64_t begin = static_cast<std::int64_t>(i) * layout.stretch;
-    const std::int64_t end = i + 1 == terms.size() ? size : begin + layout.stretch;
-    const std::int64_t from = std::max<std::int64_t>(0, begin - layout.reach), to = std::min(size, end + layout.reach);
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t begin = layout.begin(at), end = layout.end(at), from = layout.from(at), to = layout.to(at);
     std::vector<double> value(residual.begin() + from, residual.begin() + to), left, after;
     const double before = energy_of_slice(value);
     const atoms::Samples samples{value.data(), data.missing ? data.weight.data() + from : nullptr, to - from};

@@ -1,5 +1,4 @@
-// Bare little-endian float32 or float64 samples, channels interleaved, with
-// nothing said about them.
+// Bare little-endian float32 or float64 samples, channels interleaved, with nothing said about them.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -14,7 +13,7 @@ namespace {
 constexpr std::size_t kMostChannels = 1 << 16;
 
 template <class Real, class Word>
-Real load_little(const char *at) {
+Real load_little(const char* at) {
   Word word = 0;
   for (std::size_t i = 0; i < sizeof(Word); ++i) {
     word |= static_cast<Word>(static_cast<unsigned char>(at[i])) << (8 * i);
@@ -24,7 +23,7 @@ Real load_little(const char *at) {
 
 }  // namespace
 
-Recording read_raw(const Input &input, const ReadOptions &options, bool wide) {
+Recording read_raw(const Input& input, const ReadOptions& options, bool wide) {
   const std::size_t width = wide ? 8 : 4;
   Recording recording;
   recording.format = wide ? "f64" : "f32";
@@ -50,7 +49,7 @@ Recording read_raw(const Input &input, const ReadOptions &options, bool wide) {
     require_memory(input.name, static_cast<double>(range.count) * static_cast<double>(recording.channels.size() + 1));
     channel.samples.resize(range.count);
     for (std::size_t i = 0; i < range.count; ++i) {
-      const char *const at = input.bytes.data() + (range.first + i) * frame + c * width;
+      const char* at = input.bytes.data() + (range.first + i) * frame + c * width;
       channel.samples[i] = wide ? load_little<double, std::uint64_t>(at) : load_little<float, std::uint32_t>(at);
     }
     recording.channels.push_back(std::move(channel));
