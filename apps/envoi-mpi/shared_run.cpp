@@ -46,6 +46,7 @@ FileAnalysis file_of(const Task& task, const std::string& path, const std::strin
   file.path = path;
   file.options = options;
   file.progress = false;
+  file.whole_recording = false;
   file.quiet = quiet || task.shares > 1;  // what divided files say is said when they are put together
   if (!partial.empty()) file.partial = PartialFile{partial, task.shares > 1 ? task.share + 1 : 0};
   if (task.shares > 1) {

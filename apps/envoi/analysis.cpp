@@ -6,25 +6,29 @@
 #include "command.hpp"
 #include "envoi/pursuit.hpp"
 #include "envoi/signal.hpp"
+#include "groups.hpp"
 #include "input.hpp"
 #include "progress.hpp"
+#include "signal/by_channel.hpp"
 
 namespace envoi::command {
 namespace {
 
 using Told = std::function<void(const std::string&, const std::string&)>;
 
-// Recalled from either, kept by both, and told either way.
-Parts both(const Parts& first, const Parts& second, const Told& told) {
+// Recalled from either, kept by both, and told either way, by names that count channels from the recording's first.
+Parts both(const Parts& first, const Parts& second, const Told& told, std::size_t first_channel) {
   Parts parts;
   parts.wanted = first.wanted ? first.wanted : second.wanted;
-  parts.recall = [first, second, told](const std::string& name) {
+  parts.recall = [=](const std::string& part) {
+    const std::string name = of_recording(part, first_channel);
     std::optional<std::string> bytes = first.recall ? first.recall(name) : std::nullopt;
     if (!bytes && second.recall) bytes = second.recall(name);
     if (bytes && told) told(name, *bytes);
     return bytes;
   };
-  parts.keep = [first, second, told](const std::string& name, const std::string& bytes) {
+  parts.keep = [=](const std::string& part, const std::string& bytes) {
+    const std::string name = of_recording(part, first_channel);
     if (first.keep) first.keep(name, bytes);
     if (second.keep) second.keep(name, bytes);
     if (told) told(name, bytes);
@@ -46,24 +50,51 @@ Recording prepare_input(const std::string& path, AnalyzeOptions& options, bool q
 
 Analysed analyze_file(const FileAnalysis& file) {
   AnalyzeOptions options = file.options;
-  Analysed out{prepare_input(file.path, options, file.quiet), {}};
-  const Recording& recording = out.recording;
-  if (file.check) file.check(recording);
+  Analysed out;
+  Recording& recording = out.recording;
   std::unique_ptr<Resume> resume;
-  Parts kept;
-  if (file.partial) {
-    resume = std::make_unique<Resume>(*file.partial, recording.sha256, options);
-    kept = resume->parts(recording, options.pursuit.starts_s);
-  }
-  options.pursuit.parts = both(file.parts, kept, file.told);
-  ProgressLine line(recording.name, file.progress && !file.quiet);
-  if (line.shown())
-    options.pursuit.progress = [&line](const Progress& progress) {
-      line.update(progress);
-      return true;
-    };
+  const auto take_apart = [&](const Recording& group, std::size_t first_channel) {
+    Parts kept;
+    if (file.partial) {
+      if (!resume) resume = std::make_unique<Resume>(*file.partial, group.sha256, options);
+      kept = resume->parts(group, options.pursuit.starts_s);
+    }
+    PursuitOptions pursuit = options.pursuit;
+    pursuit.parts = both(file.parts, kept, file.told, first_channel);
+    ProgressLine line(first_channel == 0 ? group.name : group.name + " from " + group.channels.front().name,
+                      file.progress && !file.quiet);
+    if (line.shown())
+      pursuit.progress = [&line](const Progress& progress) {
+        line.update(progress);
+        return true;
+      };
+    return decompose(group, pursuit);
+  };
+
   Decomposition& result = out.result;
-  result = decompose(recording, options.pursuit);
+  if (goes_by_channel(file)) {
+    std::size_t said = 0;
+    const auto say_warnings = [&] {
+      for (; said < recording.warnings.size(); ++said)
+        if (!file.quiet) warn(recording.name + ": " + recording.warnings[said]);
+    };
+    Groups groups(options.conditioning, take_apart);
+    const auto add = [&groups](const Recording& about, Channel channel) { groups.add(about, std::move(channel)); };
+    recording = signal::read_by_channel(file.path, options.input, add);
+    say_warnings();
+    if (groups.channels() == 0 && !recording.channels.empty()) {
+      std::vector<Channel> channels;
+      channels.swap(recording.channels);
+      for (Channel& channel : channels) groups.add(recording, std::move(channel));
+    }
+    groups.condition_rest(recording);
+    say_warnings();
+    result = groups.finish();
+  } else {
+    recording = prepare_input(file.path, options, file.quiet);
+    if (file.check) file.check(recording);
+    result = take_apart(recording, 0);
+  }
   result.input = options.input;
   result.conditioning = options.conditioning;
   result.events = options.events;

@@ -22,11 +22,12 @@ struct FileAnalysis {
   std::optional<PartialFile> partial;  // --resume
   Parts parts;                         // asked before and told after the partial file
   std::function<void(const std::string& name, const std::string& bytes)> told;  // each part, computed or recalled
-  std::function<void(const Recording&)> check;                                  // before the long part; throws
+  bool whole_recording = true;                  // false: its samples are not needed after the analysis
+  std::function<void(const Recording&)> check;  // before the long part; throws
 };
 
 struct Analysed {
-  Recording recording;  // what was analysed
+  Recording recording;  // what was analysed; without its samples, where they are not needed
   Decomposition result;
 };
 

@@ -20,6 +20,8 @@ class AnnotationOutputs {
 
   void write(const std::string& input, const Decomposition& result) const;
 
+  bool empty() const { return patterns_.empty(); }
+
  private:
   std::vector<Rule> rules_;
   std::vector<std::string> patterns_;

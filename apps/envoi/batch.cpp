@@ -37,6 +37,7 @@ FileAnalysis Job::file(std::size_t i) const {
   out.options = options;
   out.quiet = quiet;
   out.progress = at_once == 1;
+  out.whole_recording = outputs->needs_samples() || !annotations->empty();
   if (resume) out.partial = PartialFile{outputs->first(out.path), 0};
   out.check = [this](const Recording& recording) { annotations->check(recording); };
   return out;

@@ -138,14 +138,15 @@ Recording read_brainvision_set(const BrainVisionSet& set, const ReadOptions& opt
     channel.kind = DataKind::biosignal;
     channel.rate_hz = header.rate_hz;
     const SampleRange range = crop.take(channel.start_s, channel.rate_hz, points);
-    require_memory(set.header.name, static_cast<double>(range.count) * static_cast<double>(chosen.size()));
+    const std::size_t together = set.data.sink == nullptr ? chosen.size() : 1;
+    require_memory(set.header.name, static_cast<double>(range.count) * static_cast<double>(together));
     channel.samples.resize(range.count);
     const char* at = set.data.bytes.data() + i * channel_step + range.first * sample_step;
     for (double& sample : channel.samples) {
       sample = number_at(at, header) * header.channels[i].resolution;
       at += sample_step;
     }
-    recording.channels.push_back(std::move(channel));
+    add_channel(set.data, recording, std::move(channel));
   }
   crop.finish(recording);
   recording.warnings.insert(recording.warnings.begin(), header.warnings.begin(), header.warnings.end());
@@ -177,7 +178,7 @@ Recording read_brainvision(const Input& input, const ReadOptions& options) {
                                                     "' holds them, correct DataFile= there"));
   }
   const FileBytes data(data_path);
-  BrainVisionSet set{header, {}, {data.view(), data.name(), data_path}};
+  BrainVisionSet set{header, {}, {data.view(), data.name(), data_path, input.sink}};
   std::optional<FileBytes> markers;
   std::string missing;
   if (!named.marker_file.empty()) {

@@ -49,63 +49,76 @@ std::string channels_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-void mark_bad_spans(Recording& recording) {
-  std::vector<std::pair<double, double>> spans;
-  for (const Annotation& annotation : recording.annotations) {
+BadSpans::BadSpans(const std::vector<Annotation>& annotations) {
+  for (const Annotation& annotation : annotations) {
     if (!says_bad(annotation.text) || !(annotation.duration_s.value_or(0) > 0)) continue;
-    spans.emplace_back(annotation.onset_s, annotation.onset_s + *annotation.duration_s);
+    spans_.emplace_back(annotation.onset_s, annotation.onset_s + *annotation.duration_s);
   }
-  if (spans.empty()) return;
-  std::size_t marked = 0, channels = 0;
-  for (Channel& channel : recording.channels) {
-    const std::size_t before = marked;
-    for (const auto& [from_s, to_s] : spans) {
-      // A millionth of a sample: an edge that falls on a sample but for rounding counts as on it.
-      const auto index_at = [&](double time_s) {
-        const double index = std::ceil((time_s - channel.start_s) * channel.rate_hz - 1e-6);
-        return static_cast<std::size_t>(std::clamp(index, 0.0, static_cast<double>(channel.samples.size())));
-      };
-      const std::size_t end = index_at(to_s);
-      for (std::size_t i = index_at(from_s); i < end; ++i) {
-        marked += std::isnan(channel.samples[i]) ? 0 : 1;
-        channel.samples[i] = std::numeric_limits<double>::quiet_NaN();
-      }
+}
+
+void BadSpans::mark(Channel& channel) {
+  const std::size_t before = marked_;
+  for (const auto& [from_s, to_s] : spans_) {
+    // A millionth of a sample: an edge that falls on a sample but for rounding counts as on it.
+    const auto index_at = [&](double time_s) {
+      const double index = std::ceil((time_s - channel.start_s) * channel.rate_hz - 1e-6);
+      return static_cast<std::size_t>(std::clamp(index, 0.0, static_cast<double>(channel.samples.size())));
+    };
+    const std::size_t end = index_at(to_s);
+    for (std::size_t i = index_at(from_s); i < end; ++i) {
+      marked_ += std::isnan(channel.samples[i]) ? 0 : 1;
+      channel.samples[i] = std::numeric_limits<double>::quiet_NaN();
     }
-    channels += marked > before ? 1 : 0;
   }
-  if (marked == 0) return;
-  recording.warnings.push_back(std::to_string(spans.size()) +
-                               " annotations mark spans as bad: " + std::to_string(marked) + " samples of " +
-                               std::to_string(channels) + " channels count as missing");
+  channels_ += marked_ > before ? 1 : 0;
+}
+
+void BadSpans::say(Recording& recording) const {
+  if (marked_ == 0) return;
+  recording.warnings.push_back(std::to_string(spans_.size()) +
+                               " annotations mark spans as bad: " + std::to_string(marked_) + " samples of " +
+                               std::to_string(channels_) + " channels count as missing");
+}
+
+void OddUnits::look_at(const Channel& channel) {
+  if (channel.kind != DataKind::biosignal) return;
+  if (channel.unit.empty()) {
+    without_.push_back(channel.name);
+    return;
+  }
+  if (is_garbled(channel.unit)) garbled_.push_back(channel.name + " ('" + channel.unit + "')");
+  // Nothing on a scalp or skin moves by a tenth of a volt.
+  const bool of_the_body =
+      channel.type == "eeg" || channel.type == "eog" || channel.type == "emg" || channel.type == "ecg";
+  const double volts = volts_of(channel.unit);
+  if (!of_the_body || volts == 0) return;
+  const double spread = standard_deviation(channel.samples);
+  if (spread * volts > 0.1) {
+    absurd_.push_back("channel '" + channel.name + "' varies by " + rounded(spread, 3) + " " + channel.unit +
+                      ", which is absurd for " + channel.type + ": its unit or scale is wrong in the file");
+  }
+}
+
+void OddUnits::say(Recording& recording) const {
+  recording.warnings.insert(recording.warnings.end(), absurd_.begin(), absurd_.end());
+  if (!without_.empty()) {
+    recording.warnings.push_back("the file gives no unit for " + channels_of(without_) + "; taken without one");
+  }
+  if (!garbled_.empty()) {
+    recording.warnings.push_back("the unit cannot be made out of " + channels_of(garbled_) + "; taken as it stands");
+  }
+}
+
+void mark_bad_spans(Recording& recording) {
+  BadSpans spans(recording.annotations);
+  for (Channel& channel : recording.channels) spans.mark(channel);
+  spans.say(recording);
 }
 
 void say_odd_units(Recording& recording) {
-  std::vector<std::string> without, garbled;
-  for (const Channel& channel : recording.channels) {
-    if (channel.kind != DataKind::biosignal) continue;
-    if (channel.unit.empty()) {
-      without.push_back(channel.name);
-      continue;
-    }
-    if (is_garbled(channel.unit)) garbled.push_back(channel.name + " ('" + channel.unit + "')");
-    // Nothing on a scalp or skin moves by a tenth of a volt.
-    const bool of_the_body =
-        channel.type == "eeg" || channel.type == "eog" || channel.type == "emg" || channel.type == "ecg";
-    const double volts = volts_of(channel.unit);
-    if (!of_the_body || volts == 0) continue;
-    const double spread = standard_deviation(channel.samples);
-    if (spread * volts > 0.1) {
-      recording.warnings.push_back("channel '" + channel.name + "' varies by " + rounded(spread, 3) + " " +
-                                   channel.unit + ", which is absurd for " + channel.type +
-                                   ": its unit or scale is wrong in the file");
-    }
-  }
-  if (!without.empty()) {
-    recording.warnings.push_back("the file gives no unit for " + channels_of(without) + "; taken without one");
-  }
-  if (!garbled.empty()) {
-    recording.warnings.push_back("the unit cannot be made out of " + channels_of(garbled) + "; taken as it stands");
-  }
+  OddUnits units;
+  for (const Channel& channel : recording.channels) units.look_at(channel);
+  units.say(recording);
 }
 
 }  // namespace envoi::signal

@@ -1,5 +1,7 @@
 // Re-referencing, filters and resampling of a recording in memory: everything is checked first, then done channel by
 // channel, each run between missing samples on its own.
+#include "condition.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -117,8 +119,8 @@ void resample(Channel& channel, double rate_hz, const signal::Resampler& resampl
 
 }  // namespace
 
-void condition(Recording& recording, const Conditioning& c) {
-  if (c.empty() || recording.channels.empty()) return;
+std::size_t signal::condition_and_count(Recording& recording, const Conditioning& c) {
+  if (c.empty() || recording.channels.empty()) return 0;
   std::optional<signal::Reference> reference;
   if (!c.reference.empty()) reference = signal::find_reference(recording, c.reference);
   const std::vector<signal::Difference> differences = signal::find_differences(recording, c.bipolar);
@@ -133,11 +135,7 @@ void condition(Recording& recording, const Conditioning& c) {
   if (!differences.empty()) signal::apply_differences(recording, differences);
   std::size_t short_runs = 0;
   for (Channel& channel : recording.channels) short_runs += filter(channel, c);
-  if (short_runs > 0)
-    recording.warnings.push_back(std::to_string(short_runs) +
-                                 " stretches (of all channels) are shorter than the filters take to settle; what the "
-                                 "filters leave of them depends on how their ends are continued");
-  if (!c.resample_hz) return;
+  if (!c.resample_hz) return short_runs;
   std::map<std::pair<std::uint64_t, std::uint64_t>, signal::Resampler> resamplers;
   for (Channel& channel : recording.channels) {
     const signal::RateRatio ratio = *signal::rate_ratio(channel.rate_hz, *c.resample_hz);
@@ -145,6 +143,18 @@ void condition(Recording& recording, const Conditioning& c) {
     const auto known = resamplers.try_emplace({ratio.up, ratio.down}, ratio).first;
     resample(channel, *c.resample_hz, known->second, ratio);
   }
+  return short_runs;
+}
+
+std::string signal::short_stretches_warning(std::size_t count) {
+  return std::to_string(count) +
+         " stretches (of all channels) are shorter than the filters take to settle; what the filters leave of them "
+         "depends on how their ends are continued";
+}
+
+void condition(Recording& recording, const Conditioning& c) {
+  if (const std::size_t short_runs = signal::condition_and_count(recording, c); short_runs > 0)
+    recording.warnings.push_back(signal::short_stretches_warning(short_runs));
 }
 
 }  // namespace envoi

@@ -198,9 +198,9 @@ Recording read_edf(const Input& input, const ReadOptions& options) {
       check_own_rate(input.name, "channel '" + header.signals[i].label + "'", per_record / header.record_s, options);
       doubles += per_record * static_cast<double>(header.records);
     }
-    if (!options.from_s && !options.to_s) require_memory(input.name, doubles);
+    if (!options.from_s && !options.to_s && input.sink == nullptr) require_memory(input.name, doubles);
     for (const std::size_t i : wanted) {
-      recording.channels.push_back(read_channel(input, header, header.signals[i], starts, begins_s, crop));
+      add_channel(input, recording, read_channel(input, header, header.signals[i], starts, begins_s, crop));
     }
     crop.finish(recording);
   }

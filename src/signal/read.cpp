@@ -1,9 +1,12 @@
 // envoi::read: finds the format by content and ending, and hands the bytes to its reader.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
+#include "by_channel.hpp"
 #include "bytes.hpp"
 #include "checks.hpp"
 #include "envoi/error.hpp"
@@ -129,27 +132,60 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
   }
   if (format != "xdf" && !options.stream.empty()) bad_argument(input.name, "--stream is for XDF files");
 
-  Recording recording = format == "edf"           ? read_edf(input, options)
-                        : format == "brainvision" ? read_brainvision(input, options)
-                        : format == "xdf"         ? read_xdf(input, options)
-                        : format == "hdf5"        ? read_hdf5(input, options)
-                        : format == "mat"         ? read_matlab(input, options)
-                        : format == "audio"       ? read_audio(input, options)
-                        : format == "npy"         ? read_npy(input, options)
-                        : format == "f32"         ? read_raw(input, options, false)
-                        : format == "f64"         ? read_raw(input, options, true)
-                                                  : read_text(input, options);
-  recording.name = input.name;
-  if (options.bad_spans_missing) mark_bad_spans(recording);
-  for (Channel& channel : recording.channels) {
-    if (options.unit.empty() || channel.unit == options.unit) continue;
+  const auto take_unit = [&](Channel& channel) {
+    if (options.unit.empty() || channel.unit == options.unit) return;
     if (!channel.unit.empty())
       bad_argument(input.name, "channel " + printable(channel.name) + " is in " + printable(channel.unit) +
                                    ", and --unit says " + printable(options.unit));
     channel.unit = options.unit;
+  };
+  const bool by_channel = input.sink != nullptr && (format == "edf" || format == "brainvision");
+  std::optional<BadSpans> bad;
+  OddUnits units;
+  const ChannelSink checked = [&](const Recording& so_far, Channel channel) {
+    if (!bad) bad.emplace(options.bad_spans_missing ? so_far.annotations : std::vector<Annotation>());
+    bad->mark(channel);
+    take_unit(channel);
+    units.look_at(channel);
+    (*input.sink)(so_far, std::move(channel));
+  };
+  Input given = input;
+  given.sink = by_channel ? &checked : nullptr;
+  Recording recording = format == "edf"           ? read_edf(given, options)
+                        : format == "brainvision" ? read_brainvision(given, options)
+                        : format == "xdf"         ? read_xdf(given, options)
+                        : format == "hdf5"        ? read_hdf5(given, options)
+                        : format == "mat"         ? read_matlab(given, options)
+                        : format == "audio"       ? read_audio(given, options)
+                        : format == "npy"         ? read_npy(given, options)
+                        : format == "f32"         ? read_raw(given, options, false)
+                        : format == "f64"         ? read_raw(given, options, true)
+                                                  : read_text(given, options);
+  recording.name = input.name;
+  if (by_channel) {
+    for (Channel& head : recording.channels) take_unit(head);
+    if (bad) bad->say(recording);
+    units.say(recording);
+    return recording;
   }
+  if (options.bad_spans_missing) mark_bad_spans(recording);
+  for (Channel& channel : recording.channels) take_unit(channel);
   say_odd_units(recording);
   return recording;
+}
+
+void add_channel(const Input& input, Recording& recording, Channel channel) {
+  if (input.sink == nullptr) {
+    recording.channels.push_back(std::move(channel));
+    return;
+  }
+  std::vector<double> samples;
+  samples.swap(channel.samples);
+  recording.channels.push_back(channel);
+  if (samples.empty()) return;
+  recording.channels.back().samples.assign(1, std::numeric_limits<double>::quiet_NaN());
+  channel.samples.swap(samples);
+  (*input.sink)(recording, std::move(channel));
 }
 
 }  // namespace envoi::signal
@@ -157,6 +193,11 @@ Recording read_bytes(const Input& input, const ReadOptions& options) {
 namespace envoi {
 
 Recording read(const std::string& path, const ReadOptions& options) {
+  return signal::read_by_channel(path, options, nullptr);
+}
+
+Recording signal::read_by_channel(const std::string& path, const ReadOptions& options,
+                                  const std::function<void(const Recording& about, Channel channel)>& take) {
   const auto too_large = [&] {
     return Error(ErrorKind::out_of_memory, signal::printable(path, 300) +
                                                ": does not fit into memory; read fewer channels or a shorter stretch "
@@ -164,8 +205,18 @@ Recording read(const std::string& path, const ReadOptions& options) {
   };
   try {
     const signal::FileBytes file(path);
-    Recording recording = signal::read_bytes({file.view(), file.name(), path == "-" ? "" : path}, options);
-    recording.sha256 = signal::sha256_hex(file.view());
+    std::string sha256;  // found once
+    const auto hash = [&] { return sha256.empty() ? sha256 = signal::sha256_hex(file.view()) : sha256; };
+    const signal::ChannelSink sink = [&](const Recording& so_far, Channel channel) {
+      Recording about;
+      about.name = file.name();
+      about.format = so_far.format, about.start = so_far.start, about.sha256 = hash();
+      about.annotations = so_far.annotations;
+      take(about, std::move(channel));
+    };
+    Recording recording =
+        signal::read_bytes({file.view(), file.name(), path == "-" ? "" : path, take ? &sink : nullptr}, options);
+    recording.sha256 = hash();
     return recording;
   } catch (const std::bad_alloc&) {
     throw too_large();

@@ -11,6 +11,8 @@ import subprocess
 import time
 import unittest
 
+import numpy
+
 from support import ENVOI, InFolder, envoi, signal, write_text
 
 FAST = ["--rate", "256", "--window", "1", "--atoms", "2", "--band", "4:40", "--durations", "0.03:0.1", "--max-loss", "0.3"]
@@ -243,13 +245,94 @@ class ManyFiles(InFolder):
         self.assertTrue((self.folder / "s1.tsv").exists() and (self.folder / "s2.tsv").exists())
 
 
+def write_edf(path, channels, records, rates, missing=None, unit="uV"):
+    """EDF+ of one-second records, with an annotation channel that may mark a span of seconds as bad."""
+    labels = [*(f"EEG C{i}" for i in range(channels)), "EDF Annotations"]
+    counts = [*(rates[i % len(rates)] for i in range(channels)), 30]
+    fields = [("", 80), ("Startdate 01-JAN-2020 X X X", 80), ("01.01.20", 8), ("00.00.00", 8), (256 * (channels + 2), 8),
+              ("EDF+C", 44), (records, 8), (1, 8), (channels + 1, 4)]
+    text = "0".ljust(8) + "".join(str(value).ljust(width) for value, width in fields)
+    for values, width in (
+        (labels, 16), ([""] * (channels + 1), 80), ([unit] * channels + [""], 8), (["-200"] * channels + ["-1"], 8),
+        (["200"] * channels + ["1"], 8), (["-32768"] * (channels + 1), 8), (["32767"] * (channels + 1), 8),
+        ([""] * (channels + 1), 80), (counts, 8), ([""] * (channels + 1), 32),
+    ):
+        text += "".join(str(value).ljust(width) for value in values)
+    data = text.encode("ascii")
+    waves = [signal(records * counts[i], rate=float(counts[i]), seed=i) for i in range(channels)]
+    for k in range(records):
+        for i in range(channels):
+            x = waves[i][k * counts[i] : (k + 1) * counts[i]] / 200 * 32767
+            data += numpy.round(x).clip(-32768, 32767).astype("<i2").tobytes()
+        notes = b"+%d\x14\x14\0" % k
+        if k == 0 and missing:
+            notes += b"+%d\x15%d\x14BAD_move\x14\0" % missing
+        data += notes.ljust(60, b"\0")
+    path.write_bytes(data)
+    return path
+
+
+class ManyChannels(InFolder):
+    def same(self, *line, words=b""):
+        """All channels at once, one at a time and two at a time give one result; the program says the same."""
+        plain = envoi(*line, env={"ENVOI_GROUP_BYTES": "1e9"})
+        self.assertIn(words, plain.stderr)
+        for size in ("1", "20000"):
+            grouped = envoi(*line, env={"ENVOI_GROUP_BYTES": size})
+            self.assertEqual(grouped.returncode, plain.returncode)
+            self.assertEqual(grouped.stdout, plain.stdout)
+            said = [
+                sorted(row for row in run.stderr.splitlines() if run.returncode == 0 or b"warning" not in row)
+                for run in (plain, grouped)
+            ]
+            self.assertEqual(said[1], said[0])
+        return plain
+
+    def test_channel_by_channel_gives_the_same_bytes(self):
+        night = write_edf(self.folder / "night.edf", 5, 6, (128, 64), missing=(2, 1), unit="")
+        line = ["analyze", night, "--json", "--window", 1, "--atoms", 2, "--band", "4:20", "--max-loss", 0.3]
+        done = self.same(*line, words=b"count as missing")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"gives no unit for 5 channels", done.stderr)
+        self.assertIn(b"windows are left out", done.stderr)
+        # Conditioning says one thing about all channels.
+        self.same(*line, "--high-pass", 0.1, "--resample", 64, words=b"stretches (of all channels)")
+        self.same(*line, "--reference", "average")
+        self.same(*line, "--from", 1, "--to", 4, "--exclude", "*C1", "--unit", "uV")
+        self.same("analyze", night, "--json", "--whole", "--density", 2, "--band", "4:20", "--max-loss", "0.3")
+        # Refusals too.
+        self.assertEqual(self.same(*line, "--channels", "X").returncode, 2)
+        self.assertEqual(self.same(*line, "--high-pass", 40).returncode, 2)
+        self.assertEqual(self.same(*line, "--from", 100).returncode, 2)
+        # Of other formats too, which are read at once.
+        self.same("analyze", write_text(self.folder / "x.txt", signal(512), signal(512, seed=2)), "--json", *FAST)
+        # And continued after groups of another size.
+        out = self.folder / "out.json"
+        envoi(*line[:2], *line[3:], "-o", out, "--resume", env={"ENVOI_GROUP_BYTES": "1"})
+        self.assertEqual(out.read_bytes(), done.stdout)
+
+    def test_memory_does_not_grow_with_channels(self):
+        quick = ["--window", "10", "--atoms", "1", "--band", "4:20", "--durations", "0.1:0.2", "--max-loss", "0.5", "--gabor"]
+
+        def peak(channels):
+            path = write_edf(self.folder / f"{channels}.edf", channels, 500, (256,))
+            line = f"import resource,subprocess,sys; p = subprocess.run({[ENVOI, 'analyze', str(path), *quick, '--quiet', '--threads', '1', '--json']!r}, stdout=subprocess.DEVNULL); print(p.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+            done = subprocess.run(["python3", "-c", line], capture_output=True, env={**os.environ, "ENVOI_GROUP_BYTES": "1e6"}, check=True)
+            code, kilobytes = map(int, done.stdout.split())
+            self.assertEqual(code, 0)
+            return kilobytes * 1024 - path.stat().st_size  # the file itself is mapped
+        few, many = peak(2), peak(16)
+        self.assertLess(many - few, 14 * 500 * 256 * 8 / 3)
+
+
 MPI = pathlib.Path(ENVOI).with_name("envoi-mpi")
 
 
 @unittest.skipUnless(MPI.exists() and shutil.which("mpirun"), "MPI is not installed, so that envoi-mpi was not built")
 class Ranks(InFolder):
-    def mpi(self, ranks, *arguments):
-        return subprocess.run(self.line(ranks, *arguments), capture_output=True, timeout=100, check=False, env=self.environment())
+    def mpi(self, ranks, *arguments, **env):
+        environment = {**self.environment(), **env}
+        return subprocess.run(self.line(ranks, *arguments), capture_output=True, timeout=100, check=False, env=environment)
 
     @staticmethod
     def environment():
@@ -283,7 +366,9 @@ class Ranks(InFolder):
                 for ending in ("json", "ndjson", "db"):
                     line += ["-o", f"{folder}/{{name}}.{ending}"]
                 line += ["-o", folder / "all.tsv", "--log", self.folder / "log"]
-                done = self.mpi(ranks, *line) if ranks else envoi(*line)
+                # With two, channel by channel.
+                group = {"ENVOI_GROUP_BYTES": "1"} if ranks == 2 else {}
+                done = self.mpi(ranks, *line, **group) if ranks else envoi(*line)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 outputs[ranks] = {path.name: path.read_bytes() for path in folder.iterdir()}
                 shutil.rmtree(folder)
