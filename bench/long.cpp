@@ -90,7 +90,7 @@ Rows whole_hour() {
   return {hour_row("long/whole", options, 15)};
 }
 
-// Of the atoms that a density of 0.5 a second takes beyond those of 0.25.
+// Of the atoms that a density of 0.3 a second takes beyond those of 0.1.
 Rows cost_of_an_atom() {
   Rows rows;
   double first = 0;
@@ -103,9 +103,9 @@ Rows cost_of_an_atom() {
     const int times = seconds < 100 ? 9 : seconds < 1000 ? 3 : 1;
     double less = 0, more = 0, atoms = 0;
     for (int i = 0; i < times; ++i) {
-      options.stop.density_per_s = 0.25;
+      options.stop.density_per_s = 0.1;
       const Timed a = timed(channel, options);
-      options.stop.density_per_s = 0.5;
+      options.stop.density_per_s = 0.3;
       const Timed b = timed(channel, options);
       less += a.seconds, more += b.seconds, atoms += static_cast<double>(b.atoms) - static_cast<double>(a.atoms);
     }
