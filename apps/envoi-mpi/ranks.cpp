@@ -5,14 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <thread>
 
 namespace envoi::command {
 namespace {
 
 constexpr int kLength = 1, kBytes = 2;  // tags
 constexpr std::size_t kPiece = std::size_t{1} << 30;
+
+// Most libraries wait by spinning, which takes a processor from the ranks that compute.
+void rest() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
 
 template <class Move>
 void in_pieces(std::size_t bytes, const Move& move) {
@@ -44,6 +49,12 @@ void Ranks::send(int to, const std::string& bytes) const {
 
 std::string Ranks::receive(int from) const {
   std::uint64_t length = 0;
+  int there = 0;
+  for (;;) {
+    MPI_Iprobe(from, kLength, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    if (there != 0) break;
+    rest();
+  }
   MPI_Recv(&length, 1, MPI_UINT64_T, from, kLength, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   std::string bytes(length, '\0');
   in_pieces(bytes.size(), [&](std::size_t at, int count) {
@@ -59,18 +70,11 @@ std::optional<int> Ranks::waiting() const {
   return there != 0 ? std::optional(status.MPI_SOURCE) : std::nullopt;
 }
 
-std::string Ranks::broadcast(std::string bytes) const {
-  std::uint64_t length = bytes.size();
-  MPI_Bcast(&length, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  bytes.resize(length);
-  in_pieces(bytes.size(),
-            [&](std::size_t at, int count) { MPI_Bcast(bytes.data() + at, count, MPI_BYTE, 0, MPI_COMM_WORLD); });
-  return bytes;
-}
-
 int Ranks::largest(int value) const {
-  int out = value;
-  MPI_Allreduce(&value, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  int out = value, done = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&value, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+  for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); done == 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) rest();
   return out;
 }
 

@@ -22,8 +22,7 @@ class Ranks {
   std::string receive(int from) const;
   std::optional<int> waiting() const;  // a rank whose bytes have come, if any
 
-  std::string broadcast(std::string bytes) const;  // of rank 0, to all
-  int largest(int value) const;                    // of all ranks
+  int largest(int value) const;  // of all ranks
 
   [[noreturn]] void abort(int code) const;  // of all ranks, where nothing else is left
 

@@ -13,6 +13,10 @@ ENVOI = os.environ.get("ENVOI_BIN") or str(
 )
 
 
+# An analysis that takes a moment.
+FAST = ["--rate", "256", "--window", "1", "--atoms", "2", "--band", "4:40", "--durations", "0.03:0.1", "--max-loss", "0.3"]
+
+
 def envoi(*arguments, stdin=b"", cwd=None, env=None):
     """Runs the command; gives its completed process with bytes of both streams."""
     return subprocess.run(
