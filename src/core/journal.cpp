@@ -201,7 +201,7 @@ void Journal::put(const std::string& frame) {
   end_ += frame.size();
   if (const std::int64_t now = now_ms(); now - synced_ms_ > kSyncEvery_ms) {
     synced_ms_ = now;
-    if (::fdatasync(file_) != 0 && errno != EINVAL && errno != EROFS) fail("write", errno);
+    if (::fsync(file_) != 0 && errno != EINVAL && errno != EROFS) fail("write", errno);
   }
 }
 

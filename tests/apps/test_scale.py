@@ -184,7 +184,7 @@ class ManyChannels(InFolder):
             done = subprocess.run(
                 [sys.executable, "-c", program, *line],
                 capture_output=True,
-                env={**os.environ, "ENVOI_GROUP_BYTES": "6e5"},
+                env={**os.environ, "ENVOI_GROUP_BYTES": "6e5", "ASAN_OPTIONS": "quarantine_size_mb=1"},
                 check=True,
             )
             code, kilobytes = map(int, done.stdout.split())
