@@ -36,27 +36,34 @@ class Resume(InFolder):
         """All but the temporary files that a kill may leave where an output is about to appear."""
         return sorted(name for name in os.listdir(self.folder / folder) if not name.startswith("."))
 
-    def interrupted(self, after, line=None, watch=None):
-        """Kills the run some time after its partial file is there; gives its exit code."""
-        process = subprocess.Popen([ENVOI, *map(str, line or [*self.line, "-o", self.out, "--resume"])], stderr=subprocess.PIPE)
-        while process.poll() is None and not (watch or self.partial).exists():
-            time.sleep(0.001)
+    def interrupted(self, size, line=None, after=0.0):
+        """Kills the run when it has kept so many bytes, or so long after; gives its exit code."""
+        process = subprocess.Popen(
+            [ENVOI, *map(str, line or [*self.line, "-o", self.out, "--resume"])], stderr=subprocess.PIPE
+        )
+        while process.poll() is None and self.kept() < size:
+            time.sleep(0.0005)
         time.sleep(after)
         process.kill()
         process.communicate()
         return process.returncode
 
+    def kept(self):
+        try:
+            return self.partial.stat().st_size
+        except FileNotFoundError:
+            return 0
+
     def test_killed_at_random_moments_until_it_is_done(self):
         moments = random.Random(3)
         kills, size = 0, 0
         for _ in range(60):
-            if self.interrupted(moments.uniform(0, self.took / 4)) == 0:
+            if self.interrupted(size + moments.uniform(0, 12000), after=moments.uniform(0, 0.005)) == 0:
                 break
             kills += 1
-            if self.partial.exists():
-                # Nothing that was kept is lost, but for a record that was torn.
-                self.assertGreaterEqual(self.partial.stat().st_size, size - 8192)
-                size = self.partial.stat().st_size
+            # Nothing that was kept is lost, but for a record that was torn.
+            self.assertGreaterEqual(self.kept(), size - 8192)
+            size = self.kept()
             self.assertFalse(self.out.exists())
         done = envoi(*self.line, "-o", self.out, "--resume")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -66,10 +73,9 @@ class Resume(InFolder):
 
     def test_a_finished_part_is_not_computed_again(self):
         # What is kept after an interruption is not appended again: the file only grows by what was missing.
-        self.assertNotEqual(self.interrupted(self.took / 3), 0)
+        self.assertNotEqual(self.interrupted(12000), 0)
         kept = self.partial.read_bytes()
-        self.assertGreater(len(kept), 10000)
-        self.assertNotEqual(self.interrupted(self.took / 3), 0)
+        self.assertNotEqual(self.interrupted(len(kept) + 12000), 0)
         more = self.partial.read_bytes()
         # All but a torn record is still there.
         self.assertEqual(more[: len(kept) - 8192], kept[: len(kept) - 8192])
@@ -78,7 +84,7 @@ class Resume(InFolder):
         self.assertEqual(len(names), len(set(names)))
 
     def test_parts_of_another_run_are_refused(self):
-        self.assertNotEqual(self.interrupted(self.took / 4), 0)
+        self.assertNotEqual(self.interrupted(12000), 0)
         kept = self.partial.read_bytes()
         resumed = [*self.line, "-o", self.out, "--resume"]
         self.check_refused(envoi(*resumed, "--method", "omp"), 3, "out.json.partial", "options", "remove the file")
@@ -125,11 +131,9 @@ class Resume(InFolder):
         for options in (["--whole", "--density", "3"], ["--across", "joint"]):
             line = ["analyze", self.input, "--rate", "256", "--band", "4:40", "--durations", "0.03:0.1", "--max-loss", "0.3"]
             line += options if "--whole" in options else ["--window", "2", "--atoms", "2", *options]
-            start = time.monotonic()
             self.assertEqual(envoi(*line, "-o", self.folder / "plain.json").returncode, 0)
-            took = time.monotonic() - start
             for _ in range(3):
-                self.interrupted(took / 5, [*line, "-o", self.out, "--resume"])
+                self.interrupted(self.kept() + 3000, [*line, "-o", self.out, "--resume"])
             self.assertEqual(envoi(*line, "-o", self.out, "--resume").returncode, 0)
             self.assertEqual(self.out.read_bytes(), (self.folder / "plain.json").read_bytes())
             self.out.unlink()
