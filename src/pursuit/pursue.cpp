@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <sstream>
 
 #include "core/isa.hpp"
 #include "core/thread_pool.hpp"
@@ -28,7 +29,9 @@ using pursuit::SegmentResult;
 using pursuit::summarise;
 using pursuit::Window;
 
-constexpr std::size_t kGainWithin = 4;  // what many workers gain within one window
+constexpr std::size_t kGainWithin = 4;    // what many workers gain within one window
+constexpr std::size_t kLeastAtLimit = 5;  // atoms at a limit that are worth a warning, and their share
+constexpr double kShareAtLimit = 0.1;
 
 // Grids and tables for each length of window that occurs.
 std::map<std::int64_t, Prepared> prepare(const Channel& channel, const Resolved& resolved, core::ThreadPool& pool) {
@@ -94,6 +97,7 @@ class Run {
         add_windows(begin, end);
       }
     }
+    warn_of_limits();
     return std::move(out_);
   }
 
@@ -156,12 +160,15 @@ class Run {
     };
     add_channel(c, pursuit::whole_grid(channel, resolved_[c].options));
     if (!wanted(next_part_++)) return;
-    add_result(c, pursuit::take_apart_whole(channel, resolved_[c].options, pool_, hooks));
+    // Few stretches at once: the sooner some are finished for good.
+    const std::int64_t at_once = 8 * (1 + static_cast<std::int64_t>(pool_.size()));
+    add_result(c, pursuit::take_apart_whole(channel, resolved_[c].options, pool_, hooks, at_once));
     ++progress_.segments_done;
   }
 
   void add_windows(std::size_t begin, std::size_t end);
   void warn_of(std::size_t c, std::size_t rejected);
+  void warn_of_limits();
 
   std::span<const Channel> channels_;
   const PursuitOptions& options_;
@@ -240,6 +247,26 @@ void Run::warn_of(std::size_t c, std::size_t rejected) {
     out_.warnings.push_back(channel + std::to_string(rejected) + " of " + std::to_string(resolved_[c].windows.size()) +
                             " windows are left out for missing samples; --missing weight uses what is there");
   }
+}
+
+// Atoms whose duration is as long (or short) as was allowed say that the range is too narrow, not how long they are.
+void Run::warn_of_limits() {
+  const std::optional<Range>& durations = out_.options.durations_s;
+  if (!durations || out_.options.grid || !out_.options.refine || durations->low == durations->high) return;
+  std::size_t longest = 0, shortest = 0;
+  for (const Chirplet& atom : out_.atoms) {
+    longest += atom.duration_s >= durations->high * (1 - 1e-9);
+    shortest += atom.duration_s <= durations->low * (1 + 1e-9);
+  }
+  const auto warn = [&](std::size_t count, const char* which, double limit_s) {
+    if (count < kLeastAtLimit || count < kShareAtLimit * static_cast<double>(out_.atoms.size())) return;
+    std::ostringstream text;
+    text << count << " of " << out_.atoms.size() << " atoms have the " << which << " duration sought, " << limit_s
+         << " s: --durations with more room would show theirs";
+    out_.warnings.push_back(text.str());
+  };
+  warn(longest, "longest", durations->high);
+  warn(shortest, "shortest", durations->low);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ struct WholeHooks {
 // `options` resolved; `at_once`: stretches at work together (more where they wait for each other).
 // Throws Error as take_apart does.
 SegmentResult take_apart_whole(const Channel& channel, const PursuitOptions& options, core::ThreadPool& pool,
-                               const WholeHooks& hooks, std::int64_t at_once = 64);
+                               const WholeHooks& hooks, std::int64_t at_once);
 
 // What the stretches took as the result of a segment: in the order of their ranks (omp and joint: fitted again before),
 // each with its errors. `residual` is what they left; `limits` those of the atoms.

@@ -210,6 +210,24 @@ TEST(Decompose, missing_samples_leave_the_window_out_or_count_for_nothing) {
   EXPECT_NEAR(d.atoms[0].time_s, 0.5, 0.01);
 }
 
+TEST(Decompose, says_when_the_durations_are_too_short_for_what_is_there) {
+  Channel channel = noise_channel(256 * 12, 77);
+  for (double& v : channel.samples) v *= 1e-3;
+  for (int i = 0; i < 6; ++i) add_chirplet(channel, 1 + 2 * i, 12 + i, 0.25, 0, 5, 0.3);
+  PursuitOptions options = quick();
+  options.window_s = 2;
+  options.stop.atoms = 1;
+  const auto said = [&](double longest) {
+    options.durations_s = Range{0.06, longest};
+    for (const std::string& warning : decompose(channel, options).warnings) {
+      if (warning.find("longest duration") != std::string::npos) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(said(0.15));
+  EXPECT_FALSE(said(0.5));
+}
+
 TEST(Decompose, overlapping_windows_keep_each_chirplet_once) {
   Channel channel = noise_channel(10 * 256, 10);
   for (double& x : channel.samples) x *= 0.01;
