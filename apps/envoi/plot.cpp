@@ -1,5 +1,4 @@
 // envoi plot: a result as a picture of its time-frequency map, or as a page for a browser.
-#include <filesystem>
 #include <memory>
 
 #include "command.hpp"
@@ -46,11 +45,10 @@ MapOptions map_options(const Arguments& arguments) {
 
 // The recording that the result was made from, read and conditioned as it was then.
 Recording recording_of(const std::string& path, const Decomposition& result) {
-  Recording recording = read(path, result.input);
+  Recording recording = read(path, of_result(result.input), result.conditioning);
   if (!result.source.sha256.empty() && !recording.sha256.empty() && result.source.sha256 != recording.sha256)
     throw Error(ErrorKind::bad_file, path + ": is not the file that this result was made from (" + result.source.name +
                                          ", SHA-256 " + result.source.sha256.substr(0, 12) + "...)");
-  if (!result.conditioning.empty()) condition(recording, result.conditioning);
   return recording;
 }
 
@@ -79,8 +77,8 @@ int run_plot(const Arguments& arguments) {
   for (const std::string& output : arguments.outputs) {
     if (is_page(output))
       write_report(output, recording, result);
-    else
-      write_map(output, result, options);
+    else if (write_map(output, result, options) == 0)
+      say("envoi: " + output + ": no atom lies in the times and frequencies drawn");
   }
   return kDone;
 }
@@ -105,11 +103,13 @@ void add_plot(CLI::App& app, Run& run) {
   option("-c,--channel", arguments->channel, "NAME", "default: the first");
   option("--from", arguments->from, "S", "from this time on");
   option("--to", arguments->to, "S", "up to this time");
-  option("-b,--band", arguments->band, "LO:HI", "Hz; default: the band that was searched");
+  option("-b,--band", arguments->band, "LO:HI",
+         "Hz; default: the band that was searched, from 0 if it begins below a tenth of its end");
   option("--size", arguments->size, "WxH", "pixels (1200x600)");
   option("--range", arguments->range, "DB", "from the largest density down (40)");
   option("--cmap", arguments->colors, "NAME", "cividis (default), viridis, magma or gray");
-  c->add_flag("--ellipses", arguments->ellipses, "outline each atom and draw its slope")->group(g);
+  c->add_flag("--ellipses", arguments->ellipses, "outline the 40 strongest atoms in view and draw their slopes")
+      ->group(g);
   c->footer(
       "Examples:\n"
       "  envoi plot night.json -o night.png --channel Cz --from 600 --to 660 --ellipses\n"

@@ -1,8 +1,8 @@
 // Decompositions to files and back, and to the signal they stand for.
 #pragma once
 
-#include <span>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,13 +61,14 @@ struct MapOptions {
   std::optional<double> from_s, to_s;
   std::optional<Range> band_hz;
   unsigned width = 1200, height = 600;  // of the picture, pixels
-  bool ellipses = false;                // outline each atom where its map has fallen to 1/e, and draw its slope
-  std::string colors = "cividis";       // or viridis, magma, gray
-  double range_db = 40;                 // from the largest density down
+  // Outline the 40 strongest atoms in view where their maps have fallen to 1/e, and draw their slopes.
+  bool ellipses = false;
+  std::string colors = "cividis";  // or viridis, magma, gray
+  double range_db = 40;            // from the largest density down
 };
-// The ending chooses: .png or .svg. Throws Error (bad_argument: ending, channel, an empty view, colours, size; bad_file:
-// cannot write).
-ENVOI_API void write_map(const std::string& path, const Decomposition& result, const MapOptions& options = {});
+// The ending chooses: .png or .svg. Returns how many atoms reach into the picture. Throws Error (bad_argument: ending,
+// channel, an empty view or one where the channel has no result, colours, size; bad_file: cannot write).
+ENVOI_API std::size_t write_map(const std::string& path, const Decomposition& result, const MapOptions& options = {});
 
 // The same for searches of a dictionary: JSON, NDJSON (a header line, then one signal a line), TSV (one atom a line), a
 // table, a file.

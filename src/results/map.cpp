@@ -51,24 +51,29 @@ std::pair<std::size_t, std::size_t> cells(double place, double reach, std::size_
 
 }  // namespace
 
-std::vector<float> density_map(const std::vector<const Chirplet*>& atoms, double rate_hz, const MapView& view) {
-  std::vector<float> map(view.columns * view.rows, 0.0F);
+DensityMap density_map(const std::vector<const Chirplet*>& atoms, double rate_hz, const MapView& view) {
+  DensityMap map{std::vector<float>(view.columns * view.rows, 0.0F), 0};
   const double cell_s = (view.to_s - view.from_s) / static_cast<double>(view.columns);
   const double cell_hz = (view.high_hz - view.low_hz) / static_cast<double>(view.rows);
+  const auto drawn = [](double peak) { return peak > 0 && std::isfinite(peak); };
+  for (const Chirplet* atom : atoms) {
+    const double peak = spread(*atom, atom->energy / rate_hz, cell_s, cell_hz).peak;
+    if (drawn(peak)) map.unit = std::max(map.unit, peak);
+  }
   for (const Chirplet* atom : atoms) {
     const auto [peak, slope, across_t, across_f] = spread(*atom, atom->energy / rate_hz, cell_s, cell_hz);
-    if (!(peak > 0) || !std::isfinite(peak)) continue;
+    if (!drawn(peak)) continue;
     const double time = atom->time_s - view.from_s;
     const double reach_f = kReach * std::sqrt(across_f) / cell_hz;
     const auto [left, right] = cells(time / cell_s, kReach * std::sqrt(across_t) / cell_s, view.columns);
     for (std::size_t x = left; x < right; ++x) {
       const double t = (static_cast<double>(x) + 0.5) * cell_s - time;
-      const double height = peak * std::exp(-t * t / (2 * across_t));
+      const double height = peak / map.unit * std::exp(-t * t / (2 * across_t));
       const double ridge = atom->frequency_hz + slope * t - view.low_hz;
       const auto [bottom, top] = cells(ridge / cell_hz, reach_f, view.rows);
       for (std::size_t y = bottom; y < top; ++y) {
         const double f = (static_cast<double>(y) + 0.5) * cell_hz - ridge;
-        map[y * view.columns + x] += static_cast<float>(height * std::exp(-f * f / (2 * across_f)));
+        map.values[y * view.columns + x] += static_cast<float>(height * std::exp(-f * f / (2 * across_f)));
       }
     }
   }

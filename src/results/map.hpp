@@ -17,10 +17,14 @@ struct MapView {
   std::size_t columns = 1, rows = 1;
 };
 
-// Sum of 2 E exp(-(t-tc)^2/Dt^2 - 4 pi^2 Dt^2 (f - fc - c (t-tc))^2) at the centres of the cells, each atom spread by half
-// a cell, so that what is smaller than one is neither lost nor seen too large. Energies are divided by the
-// rate: a power density, unit^2/Hz. By rows, that of the lowest frequencies first.
-std::vector<float> density_map(const std::vector<const Chirplet*>& atoms, double rate_hz, const MapView& view);
+// Sum of 2 E exp(-(t-tc)^2/Dt^2 - 4 pi^2 Dt^2 (f - fc - c (t-tc))^2) at the centres of the cells, each atom spread by
+// half a cell, so that what is smaller than one is neither lost nor seen too large. Energies are divided by the rate: a
+// power density, unit^2/Hz. By rows, that of the lowest frequencies first.
+struct DensityMap {
+  std::vector<float> values;  // shares of `unit`: single precision holds them, however small the signal's unit is
+  double unit = 1;            // the largest density of a single atom
+};
+DensityMap density_map(const std::vector<const Chirplet*>& atoms, double rate_hz, const MapView& view);
 
 using Color = std::array<std::uint8_t, 3>;
 

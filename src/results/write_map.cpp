@@ -18,8 +18,11 @@ using results::Canvas;
 using results::Color;
 using results::MapView;
 using results::Point;
+using results::Stroke;
 
 constexpr unsigned kLeastWidth = 320, kLeastHeight = 240, kMostSide = 10000;
+constexpr std::size_t kMostEllipses = 40;
+constexpr double kThinnestOutline = 4, kThinnestSlope = 10;  // pixels
 constexpr double kLeft = 76, kRight = 108, kTop = 44, kBottom = 58;
 constexpr const char* kInk = "#1d2126";
 constexpr const char* kMuted = "#59626d";
@@ -47,6 +50,12 @@ MapView view_of(const Decomposition& result, std::size_t channel, const std::vec
     start = std::min(start, segment.start_s);
     end = std::max(end, segment.start_s + static_cast<double>(segment.samples) / rate);
   }
+  if (start < end && ((options.from_s && *options.from_s >= end) || (options.to_s && *options.to_s <= start)))
+    bad("nothing lies between the times to be drawn; this channel's result goes from " + signal::rounded(start, 12) +
+        " s to " + signal::rounded(end, 12) + " s");
+  if (options.band_hz && options.band_hz->low >= rate / 2)
+    bad("nothing lies in the band to be drawn; at " + signal::rounded(rate, 12) + " Hz frequencies go up to " +
+        signal::rounded(rate / 2, 12) + " Hz");
   view.from_s = options.from_s.value_or(start <= end ? start : 0);
   view.to_s = options.to_s.value_or(start < end ? end : view.from_s + 1);
   Range band{0, rate / 2};
@@ -100,10 +109,11 @@ struct Picture {
 
 void draw_map(Canvas& canvas, Picture& picture, const std::vector<const Chirplet*>& atoms, double rate,
               const std::array<Color, 256>& colors) {
-  const std::vector<float> map = results::density_map(atoms, rate, picture.view);
-  const float most = map.empty() ? 0.0F : *std::max_element(map.begin(), map.end());
-  picture.top_db = 10 * std::log10(static_cast<double>(most));  // -infinity where there is nothing
-  const double bottom = picture.top_db - picture.range_db;
+  const auto [map, unit] = results::density_map(atoms, rate, picture.view);
+  const double most = map.empty() ? 0.0 : static_cast<double>(*std::max_element(map.begin(), map.end()));
+  const double top = 10 * std::log10(most);  // -infinity where there is nothing
+  const double bottom = top - picture.range_db;
+  picture.top_db = top + 10 * std::log10(unit);
   const std::size_t columns = picture.view.columns, rows = picture.view.rows;
   std::vector<Color> pixels(map.size(), colors[0]);
   for (std::size_t y = 0; y < rows; ++y)
@@ -116,19 +126,51 @@ void draw_map(Canvas& canvas, Picture& picture, const std::vector<const Chirplet
   canvas.image({kLeft, kTop}, picture.width, picture.height, pixels, columns);
 }
 
-// Where the atom's map has fallen to 1/e, and f = fc + c (t - tc) for one duration either way.
-void draw_ellipse(Canvas& canvas, const Picture& p, const Chirplet& atom, const std::string& color) {
-  const Point low{kLeft, kTop}, high{kLeft + p.width, kTop + p.height};
-  const auto at = [&](double t, double f) { return Point{p.x(atom.time_s + t), p.y(atom.frequency_hz + f)}; };
+// The atoms that reach into the picture: their ridge within two durations of the centre, and its width.
+std::vector<const Chirplet*> in_view(const MapView& view, const std::vector<const Chirplet*>& atoms) {
+  std::vector<const Chirplet*> out;
+  for (const Chirplet* atom : atoms) {
+    const double t = 2 * atom->duration_s;
+    const double f = std::abs(atom->chirp_rate_hz_per_s) * t + 1 / (std::numbers::pi * atom->duration_s);
+    if (atom->time_s + t > view.from_s && atom->time_s - t < view.to_s && atom->frequency_hz + f > view.low_hz &&
+        atom->frequency_hz - f < view.high_hz)
+      out.push_back(atom);
+  }
+  return out;
+}
+
+// Where the atom's map has fallen to 1/e, and f = fc + c (t - tc) for one duration either way. What is too thin on the
+// picture for three lines beside each other has its outline alone, or a single line along it.
+void draw_ellipse(Canvas& canvas, const Picture& p, const Chirplet& atom, const Stroke& stroke) {
+  const Point low{kLeft, kTop}, high{kLeft + p.width, kTop + p.height},
+      centre{p.x(atom.time_s), p.y(atom.frequency_hz)};
   const double d = atom.duration_s, c = atom.chirp_rate_hz_per_s;
+  const double right = p.x(atom.time_s + d) - centre.x, down = p.y(atom.frequency_hz + c * d) - centre.y;
+  const double across = p.y(atom.frequency_hz + 1 / (2 * std::numbers::pi * d)) - centre.y;
+  const auto at = [&](double angle) {
+    return Point{centre.x + right * std::cos(angle), centre.y + down * std::cos(angle) + across * std::sin(angle)};
+  };
+  // Angle of the end of the long axis; that of the short one is a quarter of a turn further.
+  const double axis = std::atan2(2 * down * across, right * right + down * down - across * across) / 2;
+  const Point side = at(axis + std::numbers::pi / 2);
+  const double width = 2 * std::hypot(side.x - centre.x, side.y - centre.y);
+  if (width < kThinnestOutline) return canvas.line({at(axis), at(axis + std::numbers::pi)}, stroke, low, high);
   std::vector<Point> points;
   constexpr int kPoints = 48;
-  for (int k = 0; k <= kPoints; ++k) {
-    const double angle = 2 * std::numbers::pi * k / kPoints, t = d * std::cos(angle);
-    points.push_back(at(t, c * t + std::sin(angle) / (2 * std::numbers::pi * d)));
+  for (int k = 0; k <= kPoints; ++k) points.push_back(at(2 * std::numbers::pi * k / kPoints));
+  canvas.line(points, stroke, low, high);
+  if (width >= kThinnestSlope) canvas.line({at(0), at(std::numbers::pi)}, stroke, low, high);
+}
+
+// Of the strongest atoms, the weaker the fainter, so that many do not hide the map.
+void draw_ellipses(Canvas& canvas, const Picture& p, std::vector<const Chirplet*> atoms, const std::string& color) {
+  std::stable_sort(atoms.begin(), atoms.end(), [](auto* a, auto* b) { return a->energy > b->energy; });
+  atoms.resize(std::min(atoms.size(), kMostEllipses));
+  for (std::size_t i = atoms.size(); i-- > 0;) {
+    const double below_db = 10 * std::log10(atoms[0]->energy / atoms[i]->energy);
+    const double fade = std::isfinite(below_db) ? std::clamp(below_db / p.range_db, 0.0, 1.0) : 1;
+    draw_ellipse(canvas, p, *atoms[i], {color, 1, 0.95 - 0.65 * fade});
   }
-  canvas.line(points, {color, 1, 0.85}, low, high);
-  canvas.line({at(-d, -c * d), at(d, c * d)}, {color, 1, 0.85}, low, high);
 }
 
 void draw_axes(Canvas& canvas, const Picture& p, double page_width, double page_height) {
@@ -174,13 +216,17 @@ void draw_color_bar(Canvas& canvas, const Picture& p, const std::array<Color, 25
   const std::vector<Color> pixels(colors.rbegin(), colors.rend());
   canvas.image({left, kTop}, kWidth, p.height, pixels, 1);
   const std::string shown = unit.starts_with("uV") ? "µV" + unit.substr(2) : unit;
-  canvas.text({page_width - 14, kTop + p.height / 2},
+  std::vector<double> levels;
+  const double bottom_db = p.top_db - p.range_db;
+  if (std::isfinite(p.top_db)) levels = results::ticks(bottom_db, p.top_db, static_cast<int>(p.height / 55));
+  const std::vector<std::string> texts = results::tick_texts(levels);
+  constexpr double kDigit = 7.7;  // pixels
+  std::size_t digits = 0;
+  for (const std::string& text : texts) digits = std::max(digits, text.size() - (text.starts_with("−") ? 2 : 0));
+  const double title = left + kWidth + 7 + kDigit * static_cast<double>(digits) + 16;
+  canvas.text({std::min(title, page_width - 12), kTop + p.height / 2},
               shown.empty() ? "Power density (dB re 1/Hz, no unit)" : "Power density (dB re 1 " + shown + "²/Hz)", 13,
               Align::middle, kInk, false, true);
-  if (!std::isfinite(p.top_db)) return;
-  const double bottom_db = p.top_db - p.range_db;
-  const std::vector<double> levels = results::ticks(bottom_db, p.top_db, static_cast<int>(p.height / 55));
-  const std::vector<std::string> texts = results::tick_texts(levels);
   for (std::size_t i = 0; i < levels.size(); ++i) {
     const double y = kTop + p.height * (1 - (levels[i] - bottom_db) / p.range_db);
     canvas.text({left + kWidth + 7, y}, texts[i], 12, Align::start, kInk, false, false);
@@ -189,7 +235,7 @@ void draw_color_bar(Canvas& canvas, const Picture& p, const std::array<Color, 25
 
 }  // namespace
 
-void write_map(const std::string& path, const Decomposition& result, const MapOptions& options) {
+std::size_t write_map(const std::string& path, const Decomposition& result, const MapOptions& options) {
   const bool svg = path.ends_with(".svg");
   if (!svg && !path.ends_with(".png")) bad(path + ": maps are written as .png or .svg; the ending chooses");
   if (options.width < kLeastWidth || options.height < kLeastHeight || options.width > kMostSide ||
@@ -222,9 +268,8 @@ void write_map(const std::string& path, const Decomposition& result, const MapOp
                           : results::png_canvas(options.width, options.height);
   canvas->fill({0, 0}, options.width, options.height, "#ffffff");
   draw_map(*canvas, picture, atoms, analysed.rate_hz, *colors);
-  if (options.ellipses)
-    for (const Chirplet* atom : atoms)
-      draw_ellipse(*canvas, picture, *atom, options.colors == "gray" ? "#b04a00" : "#ffffff");
+  const std::vector<const Chirplet*> shown = in_view(picture.view, atoms);
+  if (options.ellipses) draw_ellipses(*canvas, picture, shown, options.colors == "gray" ? "#b04a00" : "#ffffff");
   draw_axes(*canvas, picture, options.width, options.height);
   draw_color_bar(*canvas, picture, *colors, analysed.unit, options.width);
   canvas->text({kLeft, 22}, title, 15, Align::start, kInk, true, false);
@@ -232,6 +277,7 @@ void write_map(const std::string& path, const Decomposition& result, const MapOp
   core::AtomicFile file(path);
   file.write(canvas->bytes());
   file.commit();
+  return shown.size();
 }
 
 }  // namespace envoi

@@ -135,10 +135,56 @@ class Plot(InFolder):
         self.assertEqual(len(images), 2)  # the map and the colour bar
         self.assertTrue(all(i.get("href").startswith("data:image/png;base64,") for i in images))
         atoms = sum(len(s["atoms"]) for s in result["segments"])
-        self.assertGreaterEqual(len(list(root.iter(space + "polyline"))), 2 * atoms + 1)
+        self.assertGreaterEqual(len(list(root.iter(space + "polyline"))), atoms + 1)
 
-    def test_an_empty_result_is_a_picture(self):
-        self.assertEqual(self.picture(self.with_atoms()).shape, (333, 500, 3))
+    def lines(self, *atoms):
+        """Points and opacities of the lines over the map, and how many lines the picture has without them."""
+        path = self.folder / "map.svg"
+        counts = []
+        for more in ((), ("--ellipses",)):
+            done = envoi("plot", self.with_atoms(*atoms), "-o", path, *more)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            lines = [e for e in xml.etree.ElementTree.parse(path).getroot().iter("{http://www.w3.org/2000/svg}polyline")]
+            counts.append(len(lines))
+        white = [e for e in lines if e.get("stroke") == "#ffffff"]
+        self.assertEqual(counts[1] - counts[0], len(white))
+        return [(len(e.get("points").split()), float(e.get("stroke-opacity"))) for e in white]
+
+    def test_thin_atoms_are_one_line(self):
+        place = {"time_s": 5.0, "frequency_hz": 20.0}
+        round_one = place | {"duration_s": 0.2, "chirp_rate_hz_per_s": 0.0}
+        long_one = place | {"duration_s": 2.0, "chirp_rate_hz_per_s": 5.0}
+        click = place | {"duration_s": 0.001, "chirp_rate_hz_per_s": 0.0}
+        self.assertEqual([n for n, _ in self.lines(round_one)], [49, 2])
+        self.assertEqual([n for n, _ in self.lines(long_one)], [2])
+        self.assertEqual([n for n, _ in self.lines(click)], [2])
+
+    def test_the_strongest_are_outlined_and_the_weaker_are_fainter(self):
+        atoms = [
+            {"time_s": 0.1 * k, "frequency_hz": 20.0, "duration_s": 2.0, "chirp_rate_hz_per_s": 5.0, "energy": 10.0 ** -(k / 25)}
+            for k in range(90)
+        ]
+        lines = self.lines(*atoms)
+        self.assertEqual(len(lines), 40)
+        opacities = [opacity for _, opacity in lines]
+        self.assertEqual(opacities, sorted(opacities))  # the strongest last, on top
+        self.assertGreater(opacities[-1], 0.9)
+        self.assertLess(opacities[0], 0.75)
+
+    def test_small_units_look_like_large_ones(self):
+        atom = {"time_s": 5.0, "frequency_hz": 20.0, "duration_s": 0.2, "chirp_rate_hz_per_s": 3.0}
+        large = self.picture(self.with_atoms(atom | {"energy": 1.0}), "--range", 60)[44:270, 76:390]
+        small = self.picture(self.with_atoms(atom | {"energy": 1e-42}), "--range", 60)[44:270, 76:390]
+        self.assertTrue((abs(large - small) <= 2).all())
+
+    def test_a_picture_without_atoms_is_drawn_and_said(self):
+        path = self.folder / "map.png"
+        atom = {"time_s": 2.0, "frequency_hz": 20.0, "duration_s": 0.2, "chirp_rate_hz_per_s": 3.0}
+        for atoms, view in (((), ()), ((atom,), ("--from", 6, "--to", 8)), ((atom,), ("--band", "30:40"))):
+            done = envoi("plot", self.with_atoms(*atoms), "-o", path, *view)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(b"map.png: no atom lies in", done.stderr)
+            self.assertEqual(read_png(path).shape, (600, 1200, 3))
 
     def test_refusals(self):
         out = self.folder / "m.png"
@@ -149,7 +195,11 @@ class Plot(InFolder):
             (("-o", out, "--size", "1200"), 2, ("1200x600",)),
             (("-o", out, "--cmap", "jet"), 2, ("cividis",)),
             (("-o", out, "--from", 5, "--to", 5), 2, ("nothing lies between",)),
+            (("-o", out, "--from", 20, "--to", 30), 2, ("nothing lies between", "from 0 s to 10 s")),
+            (("-o", out, "--from", 20), 2, ("from 0 s to 10 s",)),
+            (("-o", out, "--to", -1), 2, ("from 0 s to 10 s",)),
             (("-o", out, "--band", "20:10"), 2, ("--band",)),
+            (("-o", out, "--band", "60:70"), 2, ("up to 50 Hz",)),
             (("-o", out, "--signal", self.source), 2, ("--signal",)),
             (("-o", self.folder / "nowhere" / "m.png"), 3, ("nowhere",)),
         ):

@@ -25,7 +25,7 @@ TEST(Map, fine_cells_hold_the_wigner_map) {
   const Chirplet a = atom_at(2, 20, 0.3, 7, 500), b = atom_at(2.4, 25, 0.1, -30, 80);
   const double rate = 100;
   const results::MapView view{0, 4, 0, 50, 800, 1000};
-  const std::vector<float> map = results::density_map({&a, &b}, rate, view);
+  const results::DensityMap map = results::density_map({&a, &b}, rate, view);
   double worst = 0, most = 0;
   for (std::size_t y = 0; y < view.rows; ++y)
     for (std::size_t x = 0; x < view.columns; ++x) {
@@ -38,7 +38,7 @@ TEST(Map, fine_cells_hold_the_wigner_map) {
         expected += 2 * g->energy / rate * std::exp(-u * u - v * v);
       }
       most = std::max(most, expected);
-      worst = std::max(worst, std::abs(expected - static_cast<double>(map[y * view.columns + x])));
+      worst = std::max(worst, std::abs(expected - map.unit * static_cast<double>(map.values[y * view.columns + x])));
     }
   EXPECT_LT(worst, 0.01 * most);
 }
@@ -46,9 +46,19 @@ TEST(Map, fine_cells_hold_the_wigner_map) {
 TEST(Map, coarse_cells_keep_the_energy) {
   const Chirplet atom = atom_at(1800.3, 11.7, 0.05, 20, 300);  // far narrower than a cell
   const results::MapView view{0, 3600, 0, 40, 300, 100};
-  const std::vector<float> map = results::density_map({&atom}, 256, view);
-  const double sum = std::accumulate(map.begin(), map.end(), 0.0) * (3600.0 / 300) * (40.0 / 100);
+  const results::DensityMap map = results::density_map({&atom}, 256, view);
+  const double sum =
+      map.unit * std::accumulate(map.values.begin(), map.values.end(), 0.0) * (3600.0 / 300) * (40.0 / 100);
   EXPECT_NEAR(sum, 300.0 / 256, 0.05 * 300 / 256);
+}
+
+TEST(Map, the_unit_of_the_signal_changes_no_share) {
+  const results::MapView view{0, 4, 0, 50, 80, 100};
+  const Chirplet atom = atom_at(2, 20, 0.3, 7, 1), small = atom_at(2, 20, 0.3, 7, 1e-42);
+  const results::DensityMap map = results::density_map({&atom}, 100, view);
+  const results::DensityMap scaled = results::density_map({&small}, 100, view);
+  EXPECT_NEAR(scaled.unit, 1e-42 * map.unit, 1e-52 * map.unit);
+  for (std::size_t i = 0; i < map.values.size(); ++i) EXPECT_NEAR(map.values[i], scaled.values[i], 1e-6F);
 }
 
 TEST(Map, ticks_are_round_and_inside) {
