@@ -255,8 +255,11 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   }
   if (o.durations_s && !(o.durations_s->low * rate >= 0.5))
     refuse(text(where, "--durations begin at ", o.durations_s->low, " s, under half a sample at ", rate, " Hz"));
-  if (o.durations_s && o.durations_s->high > 1e6 * length)
-    refuse(text("--durations end at ", o.durations_s->high, " s, absurdly longer than the window"));
+  const double most = 10 * static_cast<double>(window) / rate;
+  if (o.durations_s && o.durations_s->high > most) {
+    refuse(text(where, "--durations end at ", o.durations_s->high, " s; past ten times the ",
+                o.whole_signal ? "recording, " : "window, ", most, " s, an atom's shape cannot be seen"));
+  }
   if (o.chirp_rates_hz_per_s) check_chirp_rates(*o.chirp_rates_hz_per_s, "--chirp-rates", rate);
   if (o.gabor) {
     if (o.chirp_rates_hz_per_s && !(o.chirp_rates_hz_per_s->low <= 0 && o.chirp_rates_hz_per_s->high >= 0))
@@ -268,6 +271,10 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
   const bool none = !o.stop.atoms && !o.stop.snr_db && !o.stop.energy_left_share && !o.stop.noise_p &&
                     !o.stop.threshold && !o.stop.density_per_s;
   if (none) o.stop.noise_p = 0.01;
+  if (o.stop.atoms && *o.stop.atoms > static_cast<std::size_t>(window))
+    refuse(text(where, "--atoms ", *o.stop.atoms, " are more than the window's ", window, " samples"));
+  if (o.stop.density_per_s && *o.stop.density_per_s > rate)
+    refuse(text(where, "--density ", *o.stop.density_per_s, " is more than the ", rate, " samples of a second"));
   if (o.whole_signal) {
     if (!o.stop.density_per_s) o.stop.density_per_s = none ? rate / 50 : rate / 6;
   } else if (!o.stop.atoms) {

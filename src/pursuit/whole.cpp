@@ -50,6 +50,7 @@ class WholePursuit {
  private:
   std::int64_t size() const { return static_cast<std::int64_t>(data_.value.size()); }
   void lay_stretches();
+  bool fits(const Stretch& stretch, const StretchRecord& record) const;
   void load(Stretch& stretch, std::int64_t index);
   bool can_decide(std::int64_t i) const;
   bool best_of_its_round(std::int64_t i) const;
@@ -93,7 +94,6 @@ void WholePursuit::lay_stretches() {
       return std::floor(density * static_cast<double>(sample) / rate + 1e-9);
     };
     s.quota = static_cast<std::size_t>(quota_to(s.end) - quota_to(s.begin));
-    if (layout_.count == 1) s.quota = std::max<std::size_t>(s.quota, 1);
     if (data_.missing) {
       for (std::int64_t n = s.from; n < s.to && !s.missing; ++n)
         s.missing = data_.weight[static_cast<std::size_t>(n)] == 0;
@@ -119,10 +119,22 @@ double WholePursuit::present(const Stretch& stretch) const {
   return sum;
 }
 
+// A record is of this stretch; whatever else it says could not do harm.
+bool WholePursuit::fits(const Stretch& stretch, const StretchRecord& record) const {
+  const double longest = stretch.prepared->grid.limits.high[atoms::kLnDuration];
+  return std::all_of(record.takes.begin(), record.takes.end(), [&](const Take& take) {
+    const atoms::Atom& a = take.term.atom;
+    return a.sample >= stretch.from && a.sample < stretch.to && std::abs(a.offset) <= 0.5 &&
+           a.ln_duration <= longest + 1e-9 && a.ln_duration > -20 && std::isfinite(a.frequency) &&
+           std::isfinite(a.chirp_rate) && std::isfinite(take.term.alpha.real()) &&
+           std::isfinite(take.term.alpha.imag()) && take.round >= 0 && take.round <= record.closed;
+  });
+}
+
 void WholePursuit::load(Stretch& stretch, std::int64_t index) {
   stretch.loaded = true;
   if (!hooks_.recall) return;
-  if (auto record = hooks_.recall(index)) {
+  if (auto record = hooks_.recall(index); record && fits(stretch, *record)) {
     stretch.record = std::move(*record);
     stretch.replayed = true;
   }

@@ -251,6 +251,28 @@ TEST(Whole, stretches_that_an_earlier_run_finished_are_not_computed_again) {
   }
 }
 
+TEST(Whole, records_that_cannot_be_of_their_stretch_are_computed_again) {
+  const Channel channel = busy_channel(256 * 10, 12);
+  std::map<std::int64_t, StretchRecord> kept;
+  pursuit::WholeHooks hooks = no_hooks();
+  hooks.finished = [&](std::int64_t i, const StretchRecord& record) { kept[i] = record; };
+  const pursuit::SegmentResult want = run(channel, quick(), 2, 8, hooks);
+  const auto changed = [&](auto change) {
+    pursuit::WholeHooks resumed = no_hooks();
+    resumed.recall = [&](std::int64_t i) -> std::optional<StretchRecord> {
+      StretchRecord record = kept.at(i);
+      for (pursuit::Take& take : record.takes) change(take);
+      return record;
+    };
+    expect_same(run(channel, quick(), 1, 8, resumed), want);
+  };
+  changed([](pursuit::Take& take) { take.term.atom.sample = 1'000'000'000; });
+  changed([](pursuit::Take& take) { take.term.atom.sample = -5'000'000'000; });
+  changed([](pursuit::Take& take) { take.term.atom.ln_duration = 30; });
+  changed([](pursuit::Take& take) { take.term.alpha = {kUndetermined, 0}; });
+  changed([](pursuit::Take& take) { take.term.atom.offset = 1e9; });
+}
+
 TEST(Whole, a_second_of_missing_samples_costs_that_second_alone) {
   const Channel clean = busy_channel(256 * 20, 7);
   Channel gap = clean;
@@ -308,6 +330,8 @@ TEST(Whole, options_of_windows_are_refused) {
   refused([](PursuitOptions& o) { o.stop.density_per_s = 0; });
   refused([](PursuitOptions& o) { o.stop.threshold = -1; });
   refused([](PursuitOptions& o) { o.whole_signal = false; });
+  refused([](PursuitOptions& o) { o.stop.density_per_s = 1000; });
+  refused([](PursuitOptions& o) { o.durations_s = Range{100, 200}; });
 }
 
 }  // namespace
