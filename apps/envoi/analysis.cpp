@@ -73,29 +73,20 @@ Analysed analyze_file(const FileAnalysis& file) {
 
   Decomposition& result = out.result;
   if (goes_by_channel(file)) {
-    std::size_t said = 0;
-    const auto say_warnings = [&] {
-      for (; said < recording.warnings.size(); ++said)
-        if (!file.quiet) warn(recording.name + ": " + recording.warnings[said]);
-    };
-    Groups groups(options.conditioning, take_apart);
+    Groups groups(take_apart);
     const auto add = [&groups](const Recording& about, Channel channel) { groups.add(about, std::move(channel)); };
-    recording = signal::read_by_channel(file.path, options.input, add);
-    say_warnings();
-    if (groups.channels() == 0 && !recording.channels.empty()) {
-      std::vector<Channel> channels;
-      channels.swap(recording.channels);
-      for (Channel& channel : channels) groups.add(recording, std::move(channel));
-    }
-    groups.condition_rest(recording);
-    say_warnings();
-    result = groups.finish();
+    recording = signal::read_by_channel(file.path, options.input, options.conditioning, add);
+    if (!file.quiet)
+      for (const std::string& warning : recording.warnings) warn(recording.name + ": " + warning);
+    result = groups.finish(recording);
   } else {
     recording = prepare_input(file.path, options, file.quiet);
     if (file.check) file.check(recording);
     result = take_apart(recording, 0);
   }
   result.input = options.input;
+  if (result.input.rate_is_fallback && !options.conditioning.resample_hz && result.input.rate_hz != result.rate_hz)
+    result.input.rate_hz.reset();  // the file carries its own
   result.conditioning = options.conditioning;
   result.events = options.events;
   if (!file.quiet)

@@ -5,6 +5,7 @@
 #include "envoi/results.hpp"
 #include "numbers.hpp"
 #include "results/names.hpp"
+#include "source_signal.hpp"
 
 namespace envoi::command {
 namespace {
@@ -38,7 +39,7 @@ std::string as_it_is(const std::string& text, const char*) { return text; }
 // A run's options as they were resolved, back to what a person would have typed.
 AnalyzeOptions options_of(const std::string& path) {
   const Decomposition result = read_result(path);
-  AnalyzeOptions out{result.input, result.conditioning, result.events, result.options};
+  AnalyzeOptions out{of_result(result.input), result.conditioning, result.events, result.options};
   if (out.pursuit.whole || out.pursuit.whole_signal) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();
   if (!out.events.empty()) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();  // found again in each file
   return out;
@@ -59,6 +60,7 @@ void take_lists(const std::vector<std::string>& lists, const std::string& option
 void take_input(const AnalyzeArguments& a, ReadOptions& input) {
   take(a.format, "--format", as_it_is, input.format);
   take(a.rate, "--rate", parse_positive, input.rate_hz);
+  if (a.rate) input.rate_is_fallback = false;
   take(a.unit, "--unit", as_it_is, input.unit);
   take(a.raw_channels, "--raw-channels", parse_count, input.raw_channels);
   take(a.column, "--column", as_it_is, input.column);
@@ -77,6 +79,8 @@ void take_input(const AnalyzeArguments& a, ReadOptions& input) {
 
 void take_conditioning(const AnalyzeArguments& a, Conditioning& c) {
   take(a.reference, "--reference", as_it_is, c.reference);
+  if (a.reference && a.reference->find_first_not_of(' ') == std::string::npos)
+    usage_error("--reference: an empty name; give average or channels, or leave it out");
   take_lists(a.bipolar, "--bipolar", c.bipolar);
   take(a.high_pass, "--high-pass", parse_positive, c.high_pass_hz);
   take(a.low_pass, "--low-pass", parse_positive, c.low_pass_hz);

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "envoi/pursuit.hpp"
-#include "signal/condition.hpp"
 
 namespace envoi::command {
 namespace {
@@ -46,21 +45,15 @@ bool goes_by_channel(const FileAnalysis& file) {
          file.options.events.empty() && c.reference.empty() && c.bipolar.empty();
 }
 
-Groups::Groups(const Conditioning& conditioning, Decompose decompose)
-    : conditioning_(conditioning), decompose_(std::move(decompose)), limit_bytes_(group_bytes()) {}
+Groups::Groups(Decompose decompose) : decompose_(std::move(decompose)), limit_bytes_(group_bytes()) {}
 
 void Groups::add(const Recording& about, Channel channel) {
   const double more = static_cast<double>(channel.samples.size()) * sizeof(double);
-  if (!group_.channels.empty() && bytes_ + more > limit_bytes_) {
-    condition_group();
-    take_apart_group();
-  }
+  if (!group_.channels.empty() && bytes_ + more > limit_bytes_) take_apart_group();
   if (group_.channels.empty()) group_ = about;
   bytes_ += more;
   group_.channels.push_back(std::move(channel));
 }
-
-void Groups::condition_group() { short_stretches_ += signal::condition_and_count(group_, conditioning_); }
 
 void Groups::take_apart_group() {
   const std::size_t count = group_.channels.size();
@@ -70,13 +63,8 @@ void Groups::take_apart_group() {
   bytes_ = 0;
 }
 
-void Groups::condition_rest(Recording& recording) {
-  if (channels() == 0) group_ = recording;  // which is what the refusal names
-  condition_group();
-  if (short_stretches_ > 0) recording.warnings.push_back(signal::short_stretches_warning(short_stretches_));
-}
-
-Decomposition Groups::finish() {
+Decomposition Groups::finish(const Recording& recording) {
+  if (first_ + group_.channels.size() == 0) group_ = recording;  // which is what the refusal names
   take_apart_group();
   return std::move(out_);
 }

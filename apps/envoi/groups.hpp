@@ -11,30 +11,25 @@ namespace envoi::command {
 // Whether no step of the analysis needs more than one channel at a time.
 bool goes_by_channel(const FileAnalysis& file);
 
-// Channels gathered into groups of some 200 MB of samples, each conditioned and taken apart when it is full.
+// Channels gathered into groups of some 200 MB of samples, each taken apart when it is full.
 class Groups {
  public:
   using Decompose = std::function<Decomposition(const Recording& group, std::size_t first_channel)>;
-  Groups(const Conditioning& conditioning, Decompose decompose);
+  explicit Groups(Decompose decompose);
 
   void add(const Recording& about, Channel channel);
-  std::size_t channels() const { return first_ + group_.channels.size(); }
 
-  // At the end: conditions the last group (warnings about all channels go to `recording`), then takes it apart.
-  void condition_rest(Recording& recording);
-  Decomposition finish();
+  // Takes the last group apart. `recording`: what is refused where it has no channel.
+  Decomposition finish(const Recording& recording);
 
  private:
-  void condition_group();
   void take_apart_group();
 
-  const Conditioning& conditioning_;
   Decompose decompose_;
   double limit_bytes_;
   Recording group_;
   double bytes_ = 0;
   std::size_t first_ = 0;  // channel of the recording that is the group's first
-  std::size_t short_stretches_ = 0;
   Decomposition out_;
 };
 

@@ -3,20 +3,36 @@
 
 #include "command.hpp"
 #include "envoi/signal.hpp"
+#include "signal/bytes.hpp"
 
 namespace envoi::command {
 
+ReadOptions of_result(ReadOptions input) {
+  input.rate_is_fallback = true;
+  return input;
+}
+
 Recording read_source(const std::string& path, const Decomposition& result, bool force) {
-  Recording recording = read(path, result.input);
-  for (const std::string& warning : recording.warnings) warn(recording.name + ": " + warning);
-  if (result.source.sha256.empty()) {
-    warn(recording.name + ": the result does not say which file it came from, so this one cannot be checked");
-  } else if (recording.sha256 != result.source.sha256 && !force) {
+  const std::string& wanted = result.source.sha256;
+  const auto require_same = [&](const std::string& sha256) {
+    if (wanted.empty() || sha256 == wanted || force) return;
     throw Error(ErrorKind::bad_file, path + ": is not the file that was analysed (" + one_line(result.source.name) +
-                                         ", SHA-256 " + result.source.sha256.substr(0, 12) + "..., this one " +
-                                         recording.sha256.substr(0, 12) + "...); --force takes it all the same");
+                                         ", SHA-256 " + wanted.substr(0, 12) + "..., this one " + sha256.substr(0, 12) +
+                                         "...); --force takes it all the same");
+  };
+  Recording recording;
+  try {
+    recording = read(path, of_result(result.input), result.conditioning);
+  } catch (const Error&) {
+    // Whatever was wrong with it, that it is another file comes first.
+    if (path != "-") require_same(signal::sha256_hex(signal::FileBytes(path).view()));
+    throw;
   }
-  if (!result.conditioning.empty()) condition(recording, result.conditioning);
+  for (const std::string& warning : recording.warnings) warn(recording.name + ": " + warning);
+  if (wanted.empty())
+    warn(recording.name + ": the result does not say which file it came from, so this one cannot be checked");
+  else
+    require_same(recording.sha256);
   return recording;
 }
 

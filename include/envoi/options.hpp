@@ -20,6 +20,7 @@ struct Range {
 struct ReadOptions {
   std::string format;             // "": by content and ending; else edf bdf brainvision xdf hdf5 mat wav text ...
   std::optional<double> rate_hz;  // for files that do not carry it; contradicting one that does is an error
+  bool rate_is_fallback = false;  // rate_hz gives way to a rate that the file carries, instead of contradicting it
   std::string column;             // text: name or 1-based number; "": every numeric column but time
   std::string time_column;        // text: name or 1-based number; "none"; "": found by its name or values
   std::string unit;               // of channels whose file names none; contradicting one that does is an error

@@ -16,6 +16,11 @@ namespace envoi {
 // Reads a file; "-" reads standard input. Throws Error (bad_file, bad_argument, out_of_memory).
 ENVOI_API Recording read(const std::string& path, const ReadOptions& options = {});
 
+// The same, conditioned: what the options leave out with `exclude` and `types` takes no part; the conditioning sees all
+// other channels from end to end; `channels` (of `bipolar`: among the differences) and the stretch are cut out of what
+// comes of it. So no filter has an end where the stretch begins.
+ENVOI_API Recording read(const std::string& path, const ReadOptions& options, const Conditioning& conditioning);
+
 // Re-references, filters and resamples in place, as Conditioning says. Throws Error (bad_argument: a channel that is
 // not there, a frequency that the rate does not allow, channels of several rates where one is needed).
 ENVOI_API void condition(Recording& recording, const Conditioning& conditioning);

@@ -106,7 +106,7 @@ Recording read_audio(const Input& input, const ReadOptions& options) {
   check_own_rate(input.name, "it", rate_hz, options);
   const std::vector<std::string> names = channel_names(width);
   const std::vector<std::size_t> chosen =
-      wanted_channels(input.name, names, std::vector<std::string>(width, "audio"), options);
+      wanted_channels(input, names, std::vector<std::string>(width, "audio"), options);
   if (info.frames == 0) bad_file(input.name, "holds no samples");
 
   Crop crop(input.name, options);

@@ -115,7 +115,7 @@ Recording read_brainvision_set(const BrainVisionSet& set, const ReadOptions& opt
   }
   make_unique(names);
   std::vector<std::size_t> chosen;
-  for (const std::size_t i : wanted_channels(set.header.name, names, types, options)) {
+  for (const std::size_t i : wanted_channels(set.header, names, types, options)) {
     const std::string& fault = header.channels[i].fault;
     if (fault.empty()) {
       chosen.push_back(i);
@@ -164,7 +164,7 @@ Recording read_brainvision(const Input& input, const ReadOptions& options) {
   if (!is_header) {
     const std::string path = find_header(input);
     other.emplace(path);
-    header = {other->view(), other->name(), path};
+    header = {other->view(), other->name(), path, nullptr, input.all_names};
   }
   const BrainVisionHeader named = read_brainvision_header(header);
 

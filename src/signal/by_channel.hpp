@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "envoi/signal.hpp"
 
@@ -12,7 +13,14 @@ namespace envoi::signal {
 // gets them one after the other, with what is known of the recording but channels and warnings; the result then has
 // channels of a single NaN. Channels of other formats are all in the result. Same channels, samples and warnings either
 // way.
-Recording read_by_channel(const std::string& path, const ReadOptions& options,
-                          const std::function<void(const Recording& about, Channel channel)>& take);
+// `all_names`, where given, gets the names of all data channels of the file.
+using TakeChannel = std::function<void(const Recording& about, Channel channel)>;
+Recording read_by_channel(const std::string& path, const ReadOptions& options, const TakeChannel& take,
+                          std::vector<std::string>* all_names = nullptr);
+
+// As envoi::read with a conditioning. `take` gets every channel of every format, conditioned and cut; where no step
+// mixes channels it gets each as soon as it is read. The result then has channels of a single NaN.
+Recording read_by_channel(const std::string& path, const ReadOptions& options, const Conditioning& conditioning,
+                          const TakeChannel& take);
 
 }  // namespace envoi::signal

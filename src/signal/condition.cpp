@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "envoi/error.hpp"
 #include "envoi/signal.hpp"
@@ -56,6 +57,13 @@ void check_frequencies(const Recording& recording, const Conditioning& c, const 
       throw Error(ErrorKind::numerical, printable(recording.name, 300) + ": channel '" + printable(channel.name) +
                                             "' holds infinite samples, which cannot be filtered");
   }
+}
+
+template <class T>
+std::vector<T> those(std::vector<T>& all, const std::vector<std::size_t>& which) {
+  std::vector<T> out;
+  for (const std::size_t i : which) out.push_back(std::move(all.at(i)));
+  return out;
 }
 
 struct Run {
@@ -119,20 +127,28 @@ void resample(Channel& channel, double rate_hz, const signal::Resampler& resampl
 
 }  // namespace
 
-std::size_t signal::condition_and_count(Recording& recording, const Conditioning& c) {
+std::size_t signal::condition_and_count(Recording& recording, const Conditioning& c, const Wanted& wanted) {
   if (c.empty() || recording.channels.empty()) return 0;
-  std::optional<signal::Reference> reference;
-  if (!c.reference.empty()) reference = signal::find_reference(recording, c.reference);
-  const std::vector<signal::Difference> differences = signal::find_differences(recording, c.bipolar);
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < recording.channels.size(); ++i) {
-    const auto uses = [i](const signal::Difference& d) { return d.plus == i || d.minus == i; };
-    if (differences.empty() || std::any_of(differences.begin(), differences.end(), uses)) kept.push_back(i);
+  std::vector<signal::Difference> differences = signal::find_differences(recording, c.bipolar, wanted.file_names);
+  if (!differences.empty() && wanted.channels) differences = those(differences, *wanted.channels);
+  std::vector<std::size_t> needed;
+  if (!differences.empty()) {
+    for (const signal::Difference& d : differences) needed.insert(needed.end(), {d.plus, d.minus});
+  } else if (wanted.channels) {
+    needed = *wanted.channels;
+  } else {
+    needed.resize(recording.channels.size());
+    std::iota(needed.begin(), needed.end(), std::size_t{0});
   }
-  check_frequencies(recording, c, kept);
+  std::optional<signal::Reference> reference;
+  if (!c.reference.empty()) reference = signal::find_reference(recording, c.reference, needed, wanted.file_names);
+  check_frequencies(recording, c, needed);
 
   if (reference) signal::apply_reference(recording, *reference);
-  if (!differences.empty()) signal::apply_differences(recording, differences);
+  if (!differences.empty())
+    signal::apply_differences(recording, differences);
+  else if (wanted.channels)
+    recording.channels = those(recording.channels, needed);
   std::size_t short_runs = 0;
   for (Channel& channel : recording.channels) short_runs += filter(channel, c);
   if (!c.resample_hz) return short_runs;

@@ -354,7 +354,7 @@ std::optional<Recording> read_device_text(const Input& input, const ReadOptions&
     types.push_back(lower_case(name).starts_with("exg") ? "exg" : type_of_label(plain));
   }
   Crop crop(input.name, options);
-  for (const std::size_t i : wanted_channels(input.name, names, types, options)) {
+  for (const std::size_t i : wanted_channels(input, names, types, options)) {
     Channel channel;
     channel.name = names[i];
     channel.type = types[i];

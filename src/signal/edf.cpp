@@ -122,7 +122,7 @@ std::vector<std::size_t> wanted_signals(const Input& input, EdfHeader& header, c
   std::vector<std::size_t> wanted;
   std::vector<std::string> types;
   for (const std::size_t i : data) types.push_back(type_of(header, header.signals[i]));
-  for (const std::size_t i : wanted_channels(input.name, names, types, options)) wanted.push_back(data[i]);
+  for (const std::size_t i : wanted_channels(input, names, types, options)) wanted.push_back(data[i]);
   if (!options.channels.empty()) {
     for (const std::size_t i : wanted) {
       const EdfSignal& signal = header.signals[i];

@@ -264,7 +264,7 @@ Recording read_hdf5(const Input& input, const ReadOptions& options) {
   if (channels == 1) names[0] = about.path.substr(about.path.rfind('/') + 1);
   make_unique(names);
   std::vector<std::string> types(channels);
-  const std::vector<std::size_t> wanted = wanted_channels(input.name, names, types, options);
+  const std::vector<std::size_t> wanted = wanted_channels(input, names, types, options);
 
   Crop crop(input.name, options);
   SampleRange range;

@@ -155,7 +155,7 @@ struct Labels {
 void add_channels(const Input& input, const ReadOptions& options, const Matrix& matrix, const ArrayShape& shape,
                   double rate_hz, double start_s, Labels labels, DataKind kind, Recording& recording) {
   make_unique(labels.names);
-  const std::vector<std::size_t> wanted = wanted_channels(input.name, labels.names, labels.types, options);
+  const std::vector<std::size_t> wanted = wanted_channels(input, labels.names, labels.types, options);
   Crop crop(input.name, options);
   for (const std::size_t i : wanted) {
     Channel channel;

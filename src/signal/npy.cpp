@@ -42,8 +42,7 @@ Recording read_npy(const Input& input, const ReadOptions& options) {
 
   std::vector<std::string> names(channels);
   make_unique(names);
-  const std::vector<std::size_t> chosen =
-      wanted_channels(input.name, names, std::vector<std::string>(channels), options);
+  const std::vector<std::size_t> chosen = wanted_channels(input, names, std::vector<std::string>(channels), options);
   const double rate_hz = required_rate(input.name, options);
   const bool big_endian = header.big_endian();
 

@@ -41,7 +41,7 @@ Recording read_raw(const Input& input, const ReadOptions& options, bool wide) {
   for (std::size_t c = 0; c < across; ++c) names[c] = std::to_string(c + 1);
   const double rate_hz = required_rate(input.name, options);
   Crop crop(input.name, options);
-  for (const std::size_t c : wanted_channels(input.name, names, std::vector<std::string>(across), options)) {
+  for (const std::size_t c : wanted_channels(input, names, std::vector<std::string>(across), options)) {
     Channel channel;
     channel.name = names[c];
     channel.rate_hz = rate_hz;

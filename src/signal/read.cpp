@@ -196,8 +196,8 @@ Recording read(const std::string& path, const ReadOptions& options) {
   return signal::read_by_channel(path, options, nullptr);
 }
 
-Recording signal::read_by_channel(const std::string& path, const ReadOptions& options,
-                                  const std::function<void(const Recording& about, Channel channel)>& take) {
+Recording signal::read_by_channel(const std::string& path, const ReadOptions& options, const TakeChannel& take,
+                                  std::vector<std::string>* all_names) {
   const auto too_large = [&] {
     return Error(ErrorKind::out_of_memory, signal::printable(path, 300) +
                                                ": does not fit into memory; read fewer channels or a shorter stretch "
@@ -214,8 +214,8 @@ Recording signal::read_by_channel(const std::string& path, const ReadOptions& op
       about.annotations = so_far.annotations;
       take(about, std::move(channel));
     };
-    Recording recording =
-        signal::read_bytes({file.view(), file.name(), path == "-" ? "" : path, take ? &sink : nullptr}, options);
+    Recording recording = signal::read_bytes(
+        {file.view(), file.name(), path == "-" ? "" : path, take ? &sink : nullptr, all_names}, options);
     recording.sha256 = hash();
     return recording;
   } catch (const std::bad_alloc&) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "envoi/recording.hpp"
 #include "envoi/signal.hpp"
@@ -19,6 +20,7 @@ struct Input {
   std::string name;       // as shown in messages and in Recording::name
   std::string path = {};  // of the file; empty for standard input and bytes in memory
   const ChannelSink* sink = nullptr;
+  std::vector<std::string>* all_names = nullptr;  // gets the names of all data channels, also of those not wanted
 };
 
 // Chooses the reader by `options.format`, else by content and the ending of the name. The SHA-256 is left empty.

@@ -77,8 +77,10 @@ std::vector<std::size_t> select_channels(const std::string& file, const std::vec
   return chosen;
 }
 
-std::vector<std::size_t> wanted_channels(const std::string& file, const std::vector<std::string>& names,
+std::vector<std::size_t> wanted_channels(const Input& input, const std::vector<std::string>& names,
                                          const std::vector<std::string>& types, const ReadOptions& options) {
+  const std::string& file = input.name;
+  if (input.all_names != nullptr) *input.all_names = names;
   std::vector<std::size_t> chosen = select_channels(file, names, options.channels);
   if (options.channels.empty()) {
     chosen.resize(names.size());
@@ -143,9 +145,10 @@ void Crop::apply(Channel& channel) {
 void Crop::finish(Recording& recording) const {
   const auto is_empty = [](const Channel& channel) { return channel.samples.empty(); };
   if (std::all_of(recording.channels.begin(), recording.channels.end(), is_empty)) {
-    bad_argument(file_, "no samples from " + rounded(from_s_) + " s" +
-                            (std::isfinite(to_s_) ? " to " + rounded(to_s_) + " s" : std::string(" on")) +
-                            "; the recording goes from " + rounded(first_s_) + " s to " + rounded(end_s_) + " s");
+    constexpr int kDigits = 13;  // tells milliseconds apart since 1970
+    const auto time = [](double time_s) { return rounded(time_s, kDigits) + " s"; };
+    bad_argument(file_, "no samples from " + time(from_s_) + (std::isfinite(to_s_) ? " to " + time(to_s_) : " on") +
+                            "; the recording goes from " + time(first_s_) + " to " + time(end_s_));
   }
   for (const Channel& channel : recording.channels) {
     if (is_empty(channel)) {

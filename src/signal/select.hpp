@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "envoi/signal.hpp"
+#include "readers.hpp"
 
 namespace envoi::signal {
 
@@ -19,8 +19,9 @@ std::vector<std::size_t> select_channels(const std::string& file, const std::vec
                                          const std::vector<std::string>& patterns);
 
 // What `options` wants of these channels: `channels`, or all; of `types` alone (case does not count); without
-// `exclude`. Throws Error (bad_argument) for a pattern or a type that chooses nothing, and where nothing is left.
-std::vector<std::size_t> wanted_channels(const std::string& file, const std::vector<std::string>& names,
+// `exclude`. Tells input.all_names. Throws Error (bad_argument) for a pattern or a type that chooses nothing, and where
+// nothing is left.
+std::vector<std::size_t> wanted_channels(const Input& input, const std::vector<std::string>& names,
                                          const std::vector<std::string>& types, const ReadOptions& options);
 
 // "Fp1, Fp2, ... and 30 more".

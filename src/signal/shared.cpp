@@ -157,7 +157,7 @@ double required_rate(const std::string& file, const ReadOptions& options) {
 }
 
 void check_own_rate(const std::string& file, const std::string& what, double own_rate_hz, const ReadOptions& options) {
-  if (!options.rate_hz) return;
+  if (!options.rate_hz || options.rate_is_fallback) return;
   check_rate(file, *options.rate_hz);
   if (std::abs(*options.rate_hz - own_rate_hz) > 1e-6 * own_rate_hz) {
     bad_argument(file, what + " has " + rounded(own_rate_hz, 9) + " Hz by the file, but --rate says " +

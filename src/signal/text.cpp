@@ -124,6 +124,7 @@ TimeAxis axis_of(const Input& input, const TextLayout& layout, std::size_t colum
     const double given_hz = required_rate(input.name, options);
     const double drift = std::abs(given_hz / axis.rate_hz - 1);
     if (drift > 1e-4 && drift * static_cast<double>(axis.samples) > 0.5) {
+      if (options.rate_is_fallback) return axis;
       bad_argument(input.name, what + " gives " + rounded(axis.rate_hz, 9) + " Hz, but --rate says " +
                                    rounded(given_hz, 9) + " Hz; leave --rate out, or give --time-column none");
     }
@@ -243,7 +244,7 @@ Recording read_text(const Input& input, const ReadOptions& options) {
   make_unique(names);
   std::vector<std::string> types;
   for (const std::string& name : names) types.push_back(type_of_label(name));
-  const std::vector<std::size_t> selected = wanted_channels(input.name, names, types, options);
+  const std::vector<std::size_t> selected = wanted_channels(input, names, types, options);
 
   Crop crop(input.name, options);
   std::size_t blank_lines = 0;

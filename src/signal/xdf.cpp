@@ -42,12 +42,13 @@ double rate_of(const Input& input, const XdfStream& stream, const std::vector<Xd
   if (options.rate_hz) {
     const double given_hz = required_rate(input.name, options);
     if (std::abs(given_hz / told_hz - 1) <= 1e-6) return told_hz;
-    if (std::abs(given_hz / found_hz - 1) > 1e-4) {
+    const bool fits = std::abs(given_hz / found_hz - 1) <= 1e-4;
+    if (fits) return found_hz;
+    if (!options.rate_is_fallback) {
       bad_argument(input.name, shown(stream) + " has " + rounded(told_hz, 9) + " Hz by its header and " +
                                    rounded(found_hz, 9) + " Hz by its time stamps, but --rate says " +
                                    rounded(given_hz, 9) + " Hz; leave --rate out");
     }
-    return found_hz;
   }
   if (drift * longest <= 0.5) return told_hz;
   warnings.push_back(shown(stream) + " has " + rounded(found_hz, 7) + " Hz by its time stamps, which count, and " +
@@ -208,7 +209,7 @@ Recording read_xdf(const Input& input, const ReadOptions& options) {
   std::vector<std::string> names, types;
   for (const Channel& channel : channels) names.push_back(channel.name), types.push_back(channel.type);
   make_unique(names);
-  const std::vector<std::size_t> wanted = wanted_channels(input.name, names, types, options);
+  const std::vector<std::size_t> wanted = wanted_channels(input, names, types, options);
 
   Crop crop(input.name, options);
   std::vector<std::optional<Placed>> placed(file.streams.size());
