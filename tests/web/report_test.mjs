@@ -56,7 +56,7 @@ test("numbers equal the result's, in every channel and window", async (t) => {
     const factors = { "": 1, s: 1, ms: 1e-3, Hz: 1, "Hz/s": 1, "%": 0.01 };
     const shown = await atomsOf(page);
     assert.equal(shown.length, wanted.length);
-    wanted.sort((a, b) => a.time_s - b.time_s);
+    wanted.sort((a, b) => b.energy - a.energy);
     shown.forEach((row, k) => {
       for (const field of ["time_s", "frequency_hz", "duration_s", "chirp_rate_hz_per_s", "peak", "energy_share", "energy_left_share"])
         assertShown(row[field], wanted[k][field], factors[units[field]]);
@@ -102,6 +102,10 @@ test("sorting, picking and the slider change everything that they should", async
   const c = await context();
   const { page, said } = await open(c, report);
   const values = async (field) => (await atomsOf(page)).map((row) => row[field].value);
+  // At first the strongest atom is on top.
+  const energies = await values("energy");
+  assert.deepEqual(energies, [...energies].sort((a, b) => b - a));
+  assert.match(await page.textContent("#controls-choice output"), /^all, up to 4 a window$/);
   for (const field of ["frequency_hz", "peak"]) {
     await page.click(`[data-sort=${field}]`);
     const up = await values(field);
@@ -261,6 +265,90 @@ test("two hours are drawn from least and largest, which hold every sample", asyn
   assert.match(await page.textContent("#signal-note"), /least and largest of every \d+ samples/);
   assert.deepEqual(said, []);
   await picture(page, "report-two-hours");
+  await c.close();
+});
+
+test("every axis of values has two ticks at least, however small or large the numbers", async () => {
+  const { tickTexts, valueTicks } = await import("../../web/src/ticks.js");
+  const { axisPower, fromToText } = await import("../../web/src/format.js");
+  for (const height of [60, 90, 126, 230])
+    for (let k = 0; k < 400; ++k) {
+      const span = 10 ** (k / 8 - 25);
+      for (const low of [-span / 2, -span / 3, 0, 0.7 * span]) {
+        const ticks = valueTicks(low, low + span, height);
+        const texts = tickTexts(ticks, 10 ** axisPower(low, low + span));
+        assert.ok(ticks.length >= 2, `${low} + ${span}: ${ticks}`);
+        assert.ok(ticks.every((v) => v >= low - 1e-6 * span && v <= low + span * 1.000001), String(ticks));
+        assert.equal(new Set(texts).size, texts.length, `${ticks}: ${texts}`);
+        assert.ok(texts.every((text) => text.length <= 7), String(texts));
+      }
+    }
+  assert.equal(fromToText(0, 15).replaceAll("\u00a0", " "), "0 s to 15 s");
+  assert.equal(fromToText(1126259462.1, 1126259462.3102).replaceAll("\u00a0", " "), "1126259462.1 s to 1126259462.31 s");
+});
+
+test("strain of 1e-21 is drawn like microvolts", async (t) => {
+  const at = folder(t);
+  const lines = Array.from({ length: 512 }, (_, n) => {
+    const u = n / 128 - 2;
+    return (Math.exp(-u * u * 4) * Math.cos(2 * Math.PI * (20 * u + 3 * u * u))).toExponential(9);
+  });
+  const shown = [];
+  for (const exponent of ["0", "-21"]) {
+    const input = join(at, "strain.txt");
+    const report = join(at, `strain${exponent}.html`);
+    writeFileSync(input, lines.map((line) => line.replace(/e(.*)/, (_, e) => `e${Number(e) + Number(exponent)}`)).join("\n") + "\n");
+    run("analyze", input, "--rate", 128, "--window", "whole", "--atoms", 2, "--report", report);
+    const c = await context();
+    const { page, said } = await open(c, report);
+    shown.push(await page.evaluate(() => {
+      const canvas = document.querySelector("#map-plot canvas");
+      const { width, height } = canvas;
+      return [...canvas.getContext("2d").getImageData(width / 4, height / 8, width / 2, height / 2).data];
+    }));
+    assert.match(await page.getAttribute("#map-plot", "aria-label"), exponent === "0" ? /density \u2212?\d+(\.\d+)? dB/ : /density \u22124\d\d dB/);
+    assert.deepEqual(said, []);
+    await c.close();
+  }
+  const other = shown[0].filter((value, i) => Math.abs(value - shown[1][i]) > 8).length;
+  assert.ok(other < 0.005 * shown[0].length, `${other} of ${shown[0].length} differ`);
+});
+
+test("windows about events are named by them, and their labels find room", async (t) => {
+  const at = folder(t);
+  const rate = 250;
+  const samples = Float32Array.from({ length: 20 * rate }, (_, n) => 20 * Math.sin(n * n * 1e-3) + ((n * 7919) % 100) / 20);
+  writeFileSync(join(at, "made.eeg"), Buffer.from(samples.buffer));
+  writeFileSync(join(at, "made.vhdr"), ["Brain Vision Data Exchange Header File Version 1.0", "[Common Infos]", "Codepage=UTF-8",
+    "DataFile=made.eeg", "MarkerFile=made.vmrk", "DataFormat=BINARY", "DataOrientation=MULTIPLEXED", "NumberOfChannels=1",
+    `SamplingInterval=${1e6 / rate}`, "[Binary Infos]", "BinaryFormat=IEEE_FLOAT_32", "[Channel Infos]", "Ch1=Cz,,1,µV", ""].join("\n"));
+  // Beside each event that is asked for another, 12 ms earlier.
+  const marks = [3, 8, 13].flatMap((time) => [["Comment,other", time * rate - 3], ["Stimulus,S 1", time * rate]]);
+  writeFileSync(join(at, "made.vmrk"), ["Brain Vision Data Exchange Marker File, Version 1.0", "[Common Infos]", "Codepage=UTF-8",
+    "DataFile=made.eeg", "[Marker Infos]", ...marks.map(([what, place], i) => `Mk${i + 1}=${what},${place + 1},1,0`), ""].join("\n"));
+  const report = join(at, "events.html");
+  run("analyze", join(at, "made.vhdr"), "--events", "Stim*", "--before", 0.4, "--after", 0.6, "--atoms", 3, "--report", report);
+  const c = await context();
+  await c.addInitScript(() => {
+    window.written = [];
+    const draw = CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+      window.written.push(text);
+      draw.call(this, text, ...place);
+    };
+  });
+  const { page, said } = await open(c, report);
+  const written = await page.evaluate(() => window.written.filter((text) => text.startsWith("Stim") || text === "Comment/other"));
+  assert.ok(written.length >= 3 && written.every((text) => text.startsWith("Stimulus/S")), String(written));
+  const text = async (selector) => (await page.textContent(selector)).replaceAll("\u00a0", " ");
+  assert.match(await text("#summary"), /^3 windows of 1 s around “Stim\*” in channel Cz at 250 Hz: \d+ chirplets that explain .* of their energy/);
+  await page.getByLabel("Next window").click();
+  await settle(page);
+  assert.match(await text("#controls-choice"), /“Stimulus\/S *1” at 3\.000 s/);
+  await page.getByLabel("Next atom").click();
+  await settle(page);
+  assert.match(await text("#picked-heading"), /Atom \d, window 1, “Stimulus\/S *1” at 3\.000 s/);
+  assert.deepEqual(said, []);
   await c.close();
 });
 

@@ -68,16 +68,19 @@ export function spreadMap(duration, chirp, energy, cell_s, cell_hz) {
 }
 
 // Sum of the maps of those atoms at the centres of columns x rows cells that fill the view; row 0 has the lowest
-// frequencies. Energies are divided by the rate, so that the map is a power density, unit^2/Hz.
+// frequencies. Energies are divided by the rate, so that the map is a power density, unit^2/Hz; values are shares of
+// `unit`, the largest density of a single atom, which single precision holds however small the signal's unit is.
 export function densityMap(atoms, indices, rate_hz, view, columns, rows) {
-  const map = new Float32Array(columns * rows);
+  const values = new Float32Array(columns * rows);
   const cell_s = (view.to_s - view.from_s) / columns;
   const cell_hz = (view.high_hz - view.low_hz) / rows;
   const kReach = 5.5; // standard deviations; exp(-15) is below any colour
-  for (const i of indices) {
-    const { peak, slope, across_t, across_f } = spreadMap(
-      atoms.duration_s[i], atoms.chirp_rate_hz_per_s[i], atoms.energy[i] / rate_hz, cell_s, cell_hz);
-    if (!(peak > 0) || !Number.isFinite(peak)) continue;
+  const spread = (i) =>
+    spreadMap(atoms.duration_s[i], atoms.chirp_rate_hz_per_s[i], atoms.energy[i] / rate_hz, cell_s, cell_hz);
+  const drawn = indices.filter((i) => spread(i).peak > 0 && Number.isFinite(spread(i).peak));
+  const unit = drawn.reduce((most, i) => Math.max(most, spread(i).peak), 0);
+  for (const i of drawn) {
+    const { peak, slope, across_t, across_f } = spread(i);
     const reach_t = kReach * Math.sqrt(across_t);
     const reach_f = kReach * Math.sqrt(across_f);
     const time = atoms.time_s[i] - view.from_s;
@@ -85,17 +88,17 @@ export function densityMap(atoms, indices, rate_hz, view, columns, rows) {
     const right = Math.min(columns - 1, Math.ceil((time + reach_t) / cell_s));
     for (let x = left; x <= right; ++x) {
       const t = (x + 0.5) * cell_s - time;
-      const height = peak * Math.exp((-t * t) / (2 * across_t));
+      const height = (peak / unit) * Math.exp((-t * t) / (2 * across_t));
       const ridge = atoms.frequency_hz[i] + slope * t - view.low_hz;
       const bottom = Math.max(0, Math.floor((ridge - reach_f) / cell_hz));
       const top = Math.min(rows - 1, Math.ceil((ridge + reach_f) / cell_hz));
       for (let y = bottom; y <= top; ++y) {
         const f = (y + 0.5) * cell_hz - ridge;
-        map[y * columns + x] += height * Math.exp((-f * f) / (2 * across_f));
+        values[y * columns + x] += height * Math.exp((-f * f) / (2 * across_f));
       }
     }
   }
-  return map;
+  return { values, unit };
 }
 
 // Share of the segments' energy left after the first `order` atoms of each.

@@ -1,5 +1,5 @@
 // The choices above the plots: channel, window, how many atoms, and the stretch of time.
-import { plural, secondsText, spanText } from "./format.js";
+import { fromToText, grouped, plural, spanText, timeText } from "./format.js";
 
 function button(text, label, act) {
   const element = document.createElement("button");
@@ -46,12 +46,15 @@ export class Controls {
     this.number.placeholder = "all";
     this.number.addEventListener("change", () => this.chooseWindow(Number(this.number.value)));
     this.windowCount = document.createElement("span");
+    this.windowEvent = document.createElement("span");
+    this.windowEvent.className = "muted";
     this.windows.append(
       labelled("Window", this.number),
       this.windowCount,
       button("‹", "Previous window", () => this.chooseWindow((store.segment?.number ?? 2) - 1)),
       button("›", "Next window", () => this.chooseWindow((store.segment?.number ?? 0) + 1)),
       button("All", "All windows", () => store.chooseSegment(null)),
+      this.windowEvent,
     );
     choice.append(this.windows);
     this.slider = document.createElement("input");
@@ -113,14 +116,19 @@ export class Controls {
     this.windows.hidden = channel.segments.length < 2;
     this.number.max = channel.segments.length;
     this.number.value = segment ? segment.number : "";
-    this.windowCount.textContent = `of ${channel.segments.length}`;
+    this.windowCount.textContent = `of ${grouped(channel.segments.length)}`;
     const most = store.mostAtoms;
     this.slider.max = most;
     this.slider.value = order;
-    const each = store.segments.length > 1 ? " a window" : "";
-    this.sliderText.textContent = order >= most ? `all ${most}${each}` : `first ${order} of ${most}${each}`;
-    this.slider.setAttribute("aria-valuetext", `first ${plural(Math.min(order, most), "atom")}${each}`);
+    const many = store.segments.length > 1;
+    const shown = Math.min(order, most);
+    const all = many ? `all, up to ${grouped(most)} a window` : `all ${grouped(most)}`;
+    const some = many ? `first ${grouped(shown)} of each window, of up to ${grouped(most)}` : `first ${grouped(shown)} of ${grouped(most)}`;
+    this.sliderText.textContent = order >= most ? all : some;
+    this.slider.setAttribute("aria-valuetext", `first ${plural(shown, "atom")}${many ? " of each window" : ""}`);
     const { from_s, to_s } = store.view;
-    this.viewText.textContent = `${secondsText(from_s)} to ${secondsText(to_s)}, ${spanText(to_s - from_s)}`;
+    const event = segment?.event;
+    this.windowEvent.textContent = event ? `“${event.text}” at ${timeText(event.time_s, segment.rate_hz)}\u00a0s` : "";
+    this.viewText.textContent = `${fromToText(from_s, to_s)}, ${spanText(to_s - from_s)}`;
   }
 }

@@ -71,6 +71,7 @@ export function decode(raw) {
       residual: signal.residual ? scaled(signal.residual, signal.scale, 0) : null,
     };
   }
+  nameEvents(segments, raw);
   for (const channel of channels) {
     channel.segments.sort((a, b) => a.start_s - b.start_s);
     channel.segments.forEach((segment, i) => (segment.number = i + 1));
@@ -84,6 +85,24 @@ export function decode(raw) {
     channel.most_atoms = channel.segments.reduce((most, s) => Math.max(most, s.atoms), 0);
   }
   return { head: raw.head, channels, segments, atoms, annotations: raw.annotations };
+}
+
+// Gives windows about events their event: {text, time_s} and, where the page holds it, the annotation itself.
+function nameEvents(segments, raw) {
+  const asked = raw.head.parameters.events;
+  if (!asked) return;
+  for (const segment of segments) {
+    const time_s = segment.event_s ?? segment.start_s + asked.before_s;
+    const near = raw.annotations.filter(([onset]) => Math.abs(onset - time_s) < 1.5 / segment.rate_hz);
+    const annotation = near.find(([, , text]) => text === (segment.event ?? asked.text)) ?? near.find(([, , text]) => fits(text, asked.text));
+    segment.event = { text: segment.event ?? annotation?.[2] ?? asked.text, time_s: annotation?.[0] ?? time_s, annotation };
+  }
+}
+
+// Whether a text fits a pattern of * and ?.
+function fits(text, pattern) {
+  const source = pattern.replace(/[\\^$.|+()[\]{}]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
+  return new RegExp(`^${source}$`, "su").test(text);
 }
 
 // The first and the end of the atoms of a segment.

@@ -1,5 +1,5 @@
 // The head of the page and its end: what the recording is, how it was taken apart and why that stopped, in words.
-import { percent, plain, plural, quantity, rounded, shownUnit, spanText } from "./format.js";
+import { percent, plain, plural, quantity, raised, rounded, shownUnit, spanText } from "./format.js";
 
 const kStopReasons = {
   atoms: "reached the number of atoms asked for",
@@ -92,12 +92,14 @@ export class Facts {
     const energy = analysed.reduce((sum, s) => sum + s.energy, 0);
     const left = analysed.reduce((sum, s) => sum + s.energy * s.energy_left_share, 0);
     const count = channel.segments.reduce((sum, s) => sum + s.atoms, 0);
-    const parts = [
-      `${spanText(channel.end_s - channel.start_s)} of ${channel.name ? `channel ${channel.name}` : "one channel"} at ${plain(channel.rate_hz, "Hz")}`,
-    ];
+    const { events } = this.store.data.head.parameters;
+    const stretch = events
+      ? `${plural(analysed.length, "window")} of ${spanText(events.before_s + events.after_s)} around “${events.text}” in`
+      : `${spanText(channel.end_s - channel.start_s)} of`;
+    const parts = [`${stretch} ${channel.name ? `channel ${channel.name}` : "one channel"} at ${plain(channel.rate_hz, "Hz")}`];
     if (energy > 0)
       parts.push(
-        `${plural(count, "chirplet")} that explain ${percent(1 - left / energy)} of its energy (SNR ${left > 0 ? `${rounded(10 * Math.log10(energy / left), 3)}\u00a0dB` : "without limit"})`);
+        `${plural(count, "chirplet")} that ${count === 1 ? "explains" : "explain"} ${percent(1 - left / energy)} of ${events && analysed.length > 1 ? "their" : "its"} energy (SNR ${left > 0 ? `${rounded(10 * Math.log10(energy / left), 3)}\u00a0dB` : "without limit"})`);
     else parts.push(plural(count, "chirplet"));
     document.getElementById("summary").textContent = `${parts.join(": ")}.`;
   }
@@ -233,5 +235,5 @@ function item(text) {
 // "2.4 · 10⁻⁵"
 function power(value) {
   const [digits, exponent] = value.toExponential(1).split("e");
-  return `${digits}\u00a0·\u00a010${[...exponent].map((c) => "⁺⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["+-0123456789".indexOf(c)]).join("").replace("⁺", "")}`;
+  return `${digits}\u00a0·\u00a010${raised(Number(exponent))}`;
 }

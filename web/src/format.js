@@ -55,8 +55,20 @@ export function columnUnit(values, unit) {
   return { factor, unit: sign + shownUnit(unit) };
 }
 
-export const plural = (count, one, many = `${one}s`) =>
-  `${count.toLocaleString("en").replaceAll(",", "\u202f")} ${count === 1 ? one : many}`;
+// Digits of an exponent, raised.
+export const raised = (exponent) => [...String(exponent)].map((c) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(c)]).join("");
+
+// The power of a thousand to take out of an axis whose numbers would be too long; else 0.
+export function axisPower(low, high) {
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  if (!(largest > 0) || !Number.isFinite(largest) || (largest >= 0.01 && largest < 1e5)) return 0;
+  return 3 * Math.floor(Math.log10(largest) / 3 + 1e-9);
+}
+
+// Whole numbers in groups of three digits.
+export const grouped = (count) => count.toLocaleString("en").replaceAll(",", "\u202f");
+
+export const plural = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;
 
 // A stretch of time in words: "15 s", "5 min", "1 h 12 min".
 export function spanText(seconds) {
@@ -69,3 +81,12 @@ export function spanText(seconds) {
 
 // A time for people: "3600 s", "12.5 s", "40 ms".
 export const secondsText = (seconds) => (Math.abs(seconds) >= 1 ? withUnit(plain(seconds), "s") : plain(seconds, "s"));
+
+// Two times with the digits that tell them apart: "0 s to 15 s", "1126259462.1 s to 1126259462.31 s".
+export function fromToText(from_s, to_s) {
+  const span = to_s - from_s;
+  const enough = Math.max(Math.abs(from_s), Math.abs(to_s)) < 1000 * span;
+  const decimals = Math.min(Math.max(Math.ceil(2 - Math.log10(span)), 0), 9);
+  const text = (time) => (enough ? secondsText(time) : withUnit(signed(String(Number(time.toFixed(decimals)))), "s"));
+  return `${text(from_s)} to ${text(to_s)}`;
+}

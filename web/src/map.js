@@ -1,14 +1,15 @@
 // The time-frequency map: the sum of the atoms' Wigner maps in colour, each atom's ellipse and slope drawn on it.
 import { densityMap, nearestAtom } from "./chirplets.js";
 import { kColors } from "./colors.js";
-import { plain, plural, rounded, secondsText, shownUnit } from "./format.js";
+import { fromToText, plain, plural, rounded, shownUnit } from "./format.js";
 import { TimePlot, rightGutter } from "./plot.js";
 import { theme } from "./theme.js";
 
 const kDecibels = 40;
-const kMostEllipses = 400;
-const kMostNumbers = 40;
-const kNarrowest = 2.5; // pixels of duration, where atoms are many
+const kMostEllipses = 40;
+const kMostNumbers = 40; // atoms in view
+const kThinnestOutline = 4; // pixels; what is thinner is one line along it
+const kThinnestSlope = 10; // pixels; the same for the line within an outline
 const kRoomForLabel = 70; // pixels beside the map
 
 export class MapPanel {
@@ -20,8 +21,8 @@ export class MapPanel {
       height: (width) => Math.round(Math.min(Math.max(width * 0.38, 250), 420)),
       series: [{ show: true, stroke: "transparent", points: { show: false } }],
       y: () => this.band(),
+      powers: false,
       yLabel: () => `Frequency (${this.frequencyUnit().unit})`,
-      showTimes: true,
       hooks: { drawClear: [(u) => this.paint(u)], draw: [(u) => this.overlay(u)] },
       onClick: (time, frequency) => this.pickAt(time, frequency),
     });
@@ -75,15 +76,16 @@ export class MapPanel {
     const columns = Math.min(Math.round(this.plot.pixels), 1400);
     const rows = Math.min(Math.round(this.plot.rows), 500);
     const atoms = (this.visible = store.atomsShown(view));
-    const map = densityMap(data.atoms, atoms, channel.rate_hz, { ...view, low_hz, high_hz }, columns, rows);
+    const { values, unit } = densityMap(data.atoms, atoms, channel.rate_hz, { ...view, low_hz, high_hz }, columns, rows);
     let most = 0;
-    for (const value of map) if (value > most) most = value;
-    this.top = 10 * Math.log10(most); // -Infinity where there is nothing
+    for (const value of values) if (value > most) most = value;
+    const top = 10 * Math.log10(most); // -Infinity where there is nothing
+    this.top = top + 10 * Math.log10(unit);
     const pixels = new ImageData(columns, rows);
-    const bottom = this.top - kDecibels;
+    const bottom = top - kDecibels;
     for (let y = 0; y < rows; ++y)
       for (let x = 0; x < columns; ++x) {
-        const value = map[(rows - 1 - y) * columns + x];
+        const value = values[(rows - 1 - y) * columns + x];
         const level = value > 0 ? (10 * Math.log10(value) - bottom) / kDecibels : 0;
         const [r, g, b] = kColors[Math.min(Math.max(Math.round(255 * level), 0), 255)];
         pixels.data.set([r, g, b, 255], 4 * (y * columns + x));
@@ -101,8 +103,7 @@ export class MapPanel {
     u.ctx.drawImage(this.image, left, top, width, height);
   }
 
-  // The atoms that reach into view, and of these the ones to outline: all of them, or the strongest where they are too
-  // many; none where they are too narrow to be more than lines.
+  // The atoms that reach into view, and of these the ones to outline: the strongest, largest first.
   inView() {
     const { atoms } = this.store.data;
     const { from_s, to_s } = this.store.view;
@@ -111,12 +112,7 @@ export class MapPanel {
 
   outlined() {
     const { atoms } = this.store.data;
-    const { from_s, to_s } = this.store.view;
-    const inside = this.inView();
-    if (inside.length <= kMostNumbers) return inside;
-    const least = (kNarrowest * (to_s - from_s)) / this.plot.pixels;
-    const wide = inside.filter((i) => atoms.duration_s[i] >= least);
-    return wide.sort((a, b) => atoms.energy[b] - atoms.energy[a]).slice(0, kMostEllipses);
+    return this.inView().sort((a, b) => atoms.energy[b] - atoms.energy[a] || a - b).slice(0, kMostEllipses);
   }
 
   overlay(u) {
@@ -128,44 +124,74 @@ export class MapPanel {
     ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
     ctx.clip();
     const outlined = this.outlined();
-    for (const i of outlined) if (i !== picked) this.ellipse(u, i, "rgba(255,255,255,0.8)", scale);
+    // The weaker the fainter, the strongest on top.
+    for (const i of outlined.toReversed()) {
+      const below = (10 * Math.log10(data.atoms.energy[outlined[0]] / data.atoms.energy[i])) / kDecibels;
+      const fade = Number.isFinite(below) ? Math.min(Math.max(below, 0), 1) : 1;
+      if (i !== picked) this.ellipse(u, i, `rgba(255,255,255,${0.9 - 0.6 * fade})`, scale);
+    }
     const kept = picked >= 0 && data.atoms.order[picked] <= this.store.order;
     if (kept) {
       this.ellipse(u, picked, "#fff", 4 * scale);
       this.ellipse(u, picked, theme.picked, 2 * scale);
     }
-    if (outlined.length <= kMostNumbers) for (const i of outlined) this.number(u, i, i === picked, scale);
+    const taken = [];
+    if (kept) this.number(u, picked, true, scale, taken);
+    if (this.inView().length <= kMostNumbers)
+      for (const i of outlined) if (i !== picked) this.number(u, i, false, scale, taken);
     ctx.restore();
     this.colourBar(u, scale);
   }
 
-  // Where the atom's map has fallen to 1/e, and its slope: f = fc + c (t - tc) for one duration either way.
+  // Where the atom's map has fallen to 1/e, and its slope: f = fc + c (t - tc) for one duration either way. What is too
+  // thin for three lines beside each other has its outline alone, or a single line along it.
   ellipse(u, i, colour, width) {
-    const { atoms } = this.store.data;
     const { ctx } = u;
-    const [time, frequency, duration, chirp] = [atoms.time_s[i], atoms.frequency_hz[i], atoms.duration_s[i], atoms.chirp_rate_hz_per_s[i]];
-    const at = (t, f) => [u.valToPos(time + t, "x", true), u.valToPos(frequency + f, "y", true)];
+    const { at, axis, thickness } = this.shape(u, i);
     ctx.strokeStyle = colour;
     ctx.lineWidth = width;
     ctx.beginPath();
-    for (let k = 0; k <= 64; ++k) {
-      const angle = (2 * Math.PI * k) / 64;
-      const t = duration * Math.cos(angle);
-      ctx.lineTo(...at(t, chirp * t + Math.sin(angle) / (2 * Math.PI * duration)));
+    const across = (angle) => (ctx.moveTo(...at(angle + Math.PI)), ctx.lineTo(...at(angle)));
+    if (thickness < kThinnestOutline * devicePixelRatio) across(axis);
+    else {
+      for (let k = 0; k < 64; ++k) ctx.lineTo(...at((2 * Math.PI * k) / 64));
+      ctx.closePath();
+      if (thickness >= kThinnestSlope * devicePixelRatio) across(0);
     }
-    ctx.closePath();
-    ctx.moveTo(...at(-duration, -chirp * duration));
-    ctx.lineTo(...at(duration, chirp * duration));
     ctx.stroke();
   }
 
-  number(u, i, picked, scale) {
+  // The ellipse as points by angle, 0 the end of the slope; the angle of its long axis, and how thin it is in pixels.
+  shape(u, i) {
+    const { atoms } = this.store.data;
+    const [time, frequency, duration, chirp] = [atoms.time_s[i], atoms.frequency_hz[i], atoms.duration_s[i], atoms.chirp_rate_hz_per_s[i]];
+    const [x, y] = [u.valToPos(time, "x", true), u.valToPos(frequency, "y", true)];
+    const right = u.valToPos(time + duration, "x", true) - x;
+    const down = u.valToPos(frequency + chirp * duration, "y", true) - y;
+    const across = u.valToPos(frequency + 1 / (2 * Math.PI * duration), "y", true) - y;
+    const at = (angle) => [x + right * Math.cos(angle), y + down * Math.cos(angle) + across * Math.sin(angle)];
+    const axis = Math.atan2(2 * down * across, right * right + down * down - across * across) / 2;
+    const side = at(axis + Math.PI / 2);
+    return { at, axis, thickness: 2 * Math.hypot(side[0] - x, side[1] - y) };
+  }
+
+  // The atom's number beside an end of it, where it is within the frame and on no other number.
+  number(u, i, picked, scale, taken) {
     const { atoms } = this.store.data;
     const { ctx } = u;
-    const half = atoms.duration_s[i];
-    const x = Math.min(u.valToPos(atoms.time_s[i] + half, "x", true) + 4 * scale, u.bbox.left + u.bbox.width - 18 * scale);
-    const y = u.valToPos(atoms.frequency_hz[i] + atoms.chirp_rate_hz_per_s[i] * half, "y", true);
+    const { left, top, width, height } = u.bbox;
     ctx.font = `${picked ? 700 : 500} ${Math.round(11 * scale)}px ${theme.font.slice(5)}`;
+    const [w, h] = [ctx.measureText(String(atoms.order[i])).width + 4 * scale, 12 * scale];
+    const { at } = this.shape(u, i);
+    const [right, other] = [at(0), at(Math.PI)];
+    const free = ([x, y]) =>
+      x >= left && x + w <= left + width && y - h / 2 >= top && y + h / 2 <= top + height &&
+      !taken.some(([a, b, c]) => x < a + c && a < x + w && Math.abs(y - b) < h);
+    const places = [[right[0] + 4 * scale, right[1]], [other[0] - w - 2 * scale, other[1]]];
+    const place = places.find(free);
+    if (!place) return;
+    const [x, y] = place;
+    taken.push([x, y, w]);
     ctx.textBaseline = "middle";
     ctx.textAlign = "left";
     ctx.lineWidth = 3 * scale;
@@ -223,8 +249,7 @@ export class MapPanel {
     const { store } = this;
     const inView = this.inView().length;
     const outlined = this.outlined().length;
-    const some =
-      outlined === inView ? "" : outlined > 0 ? `${plural(outlined, "atom")} outlined; zoom in for the others. ` : "Zoom in to see atoms outlined. ";
+    const some = outlined === inView ? "" : `The ${outlined} strongest atoms are outlined; zoom in for others. `;
     const hint = document.createElement("span");
     hint.className = "hint";
     hint.textContent = " Click one to pick it, drag to zoom, double-click for the whole.";
@@ -236,8 +261,8 @@ export class MapPanel {
     const [low, high] = this.band();
     this.plot.element.setAttribute(
       "aria-label",
-      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ${secondsText(store.view.from_s)} to ` +
-        `${secondsText(store.view.to_s)} and ${plain(low, "Hz")} to ${plain(high, "Hz")}` +
+      `Time-frequency map of ${store.channel.name}: ${plural(inView, "atom")} from ` +
+        `${fromToText(store.view.from_s, store.view.to_s)} and ${plain(low, "Hz")} to ${plain(high, "Hz")}` +
         `${Number.isFinite(this.top) ? `; largest density ${rounded(this.top, 3)} dB` : ""}. The table below holds the same atoms.`,
     );
   }

@@ -31,7 +31,8 @@ export class PickedPanel {
     }
     const { atoms, segments } = store.data;
     const segment = segments[atoms.segment[picked]];
-    const window = store.channel.segments.length > 1 ? `, window ${segment.number}` : "";
+    const about = segment.event ? `, “${segment.event.text}” at ${timeText(segment.event.time_s, segment.rate_hz)}\u00a0s` : "";
+    const window = (store.channel.segments.length > 1 ? `, window ${segment.number}` : "") + about;
     heading.textContent = `Atom ${atoms.order[picked]}${window}`;
     const words = this.words(picked);
     const sentence = document.createElement("p");

@@ -1,9 +1,12 @@
 // What all plots share: uPlot with our axes, a time axis in a unit that suits the view, and zoom by dragging.
 import uPlot from "uplot";
+import { axisPower, raised } from "./format.js";
 import { theme } from "./theme.js";
+import { tickTexts, valueTicks } from "./ticks.js";
 
 const kNarrow = 560;
 const kTimeAxis = 48; // its ticks and label
+const kTimeTicks = 26; // its ticks alone
 const kAboveAxis = 8;
 const kDays = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 
@@ -18,20 +21,6 @@ export function timeAxis(store) {
   const since = far ? ` after ${origin_s} s` : "";
   return { origin_s, factor: unit[1], label: `Time${since} (${unit[0]})` };
 }
-
-// Ticks with as many decimals as their distance needs.
-export function tickTexts(splits, factor = 1, origin = 0) {
-  const scaled = splits.map((v) => (v - origin) / factor);
-  const step = scaled.length > 1 ? Math.abs(scaled[1] - scaled[0]) : 1;
-  const decimals = Math.min(Math.max(Math.ceil(-Math.log10(step) - 1e-9), 0), 9);
-  const fine = decimals > 0 || Math.abs(step - Math.round(step)) < 1e-9 ? decimals : 1;
-  return scaled.map((v) => (v === 0 ? 0 : v).toFixed(Math.max(fine, digitsOf(step, fine))).replace("-", "\u2212"));
-}
-
-const digitsOf = (step, least) => {
-  for (let d = least; d < least + 2; ++d) if (Math.abs(step * 10 ** d - Math.round(step * 10 ** d)) < 1e-6) return d;
-  return least + 2;
-};
 
 function axis(more) {
   return {
@@ -48,9 +37,12 @@ function axis(more) {
 export const leftGutter = (width) => (width < kNarrow ? 50 : 68);
 export const rightGutter = (width) => (width < kNarrow ? 50 : 78);
 
+// Height below a plot's inside: for times "full" with a label, "ticks" alone.
+export const belowPlot = (times) => (times === "full" ? kTimeAxis : kTimeTicks);
+
 // A plot over time in `element`. `options` hold height(width), the series and their y scale, and hooks.
 export class TimePlot {
-  constructor(element, store, { height, series, bands = [], y, yLabel, showTimes, hooks = {}, onClick }) {
+  constructor(element, store, { height, series, bands = [], y, yLabel, times = "full", powers = true, hooks = {}, onClick }) {
     this.element = element;
     this.store = store;
     this.height = height;
@@ -62,7 +54,7 @@ export class TimePlot {
         height: height(width),
         pxAlign: 0,
         legend: { show: false },
-        padding: [kAboveAxis, (u) => rightGutter(u.width ?? width), showTimes ? 0 : 6, 0],
+        padding: [kAboveAxis, (u) => rightGutter(u.width ?? width), 0, 0],
         cursor: {
           sync: { key: "time", setSeries: false, scales: ["x", null] },
           drag: { x: true, y: false, setScale: false, dist: 6 },
@@ -78,21 +70,25 @@ export class TimePlot {
         axes: [
           axis({
             show: true,
-            size: showTimes ? kTimeAxis - 18 : 6,
+            size: times === "full" ? kTimeAxis - 18 : kTimeTicks,
             labelSize: 18,
-            label: showTimes ? () => timeAxis(store).label : undefined,
+            label: times === "full" ? () => timeAxis(store).label : undefined,
             values: (u, splits) => {
               const { origin_s, factor } = timeAxis(store);
-              return showTimes ? tickTexts(splits, factor, origin_s) : splits.map(() => "");
+              return tickTexts(splits, factor, origin_s);
             },
             incrs: store.extent.to_s - store.extent.from_s > 900 ? [0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, ...kDays] : undefined,
           }),
           axis({
-            label: yLabel,
+            label: (u) => {
+              const power = powers ? axisPower(...y()) : 0;
+              return power ? `${yLabel()} (×10${raised(power)})` : yLabel();
+            },
             labelSize: 18,
             size: (u) => leftGutter(u.width) - 18,
-            values: (u, splits) => tickTexts(splits),
+            values: (u, splits) => tickTexts(splits, powers ? 10 ** axisPower(...y()) : 1),
             space: 32,
+            splits: (u, axisIndex, low, high) => valueTicks(low, high, u.bbox.height / devicePixelRatio),
           }),
         ],
         hooks: {

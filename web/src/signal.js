@@ -1,12 +1,13 @@
 // The signal with its reconstruction over it, and the residual below at the same scale.
 import { kSupport, model } from "./chirplets.js";
-import { plural, quantity, secondsText, shownUnit } from "./format.js";
-import { TimePlot } from "./plot.js";
+import { fromToText, plural, quantity, shownUnit } from "./format.js";
+import { TimePlot, belowPlot } from "./plot.js";
 import { theme } from "./theme.js";
 
 const kMostWork = 6e6; // samples of atoms summed for one drawing; a third of a second
 const kMostAnnotations = 60;
-const kResidualShare = 0.55; // height of the residual's plot, of the signal's
+const kResidualShare = 0.55; // height of the residual's plot inside its axes, of the signal's
+const kDense = 0.55; // opacity of a reconstruction drawn over a signal of several samples a pixel
 
 // For n samples at start + i / rate: each one, or where that is more than four a pixel, the least and the largest of
 // every so many, one after the other.
@@ -47,16 +48,18 @@ export class SignalPanel {
       return shown || "amplitude";
     };
     const line = (stroke, width) => ({ stroke: () => theme[stroke], width, points: { show: false }, spanGaps: false });
+    const model = () => `color-mix(in srgb, ${theme.model} ${this.dense ? 100 * kDense : 100}%, transparent)`;
     this.signal = new TimePlot(document.getElementById("signal-plot"), store, {
-      height,
-      series: [line("signal", 1), line("model", 1.5), line("signal", 1), line("signal", 1)],
+      height: (width) => height(width) + belowPlot("ticks"),
+      times: "ticks",
+      series: [line("signal", 1), { ...line("model", 1.5), stroke: model }, line("signal", 1), line("signal", 1)],
       bands: [{ series: [4, 3], fill: () => `color-mix(in srgb, ${theme.signal} 30%, transparent)` }],
       hooks: { draw: [(u) => this.annotations(u)] },
       y: () => this.signalRange ?? [-1, 1],
       yLabel: unit,
     });
     this.residual = new TimePlot(document.getElementById("residual-plot"), store, {
-      height: (width) => Math.round(kResidualShare * height(width)),
+      height: (width) => Math.round(kResidualShare * height(width)) + belowPlot("full"),
       series: [line("residual", 1), line("residual", 1), line("residual", 1)],
       bands: [{ series: [3, 2], fill: () => `color-mix(in srgb, ${theme.residual} 30%, transparent)` }],
       y: () => this.residualRange ?? [-1, 1],
@@ -153,6 +156,8 @@ export class SignalPanel {
     const x = Array.from(times);
     const blank = x.map(() => null);
     const drawn = (trace) => (trace?.length ? nulls(trace) : blank);
+    const seconds = Math.max(this.store.view.to_s - this.store.view.from_s, 1e-300);
+    this.dense = this.store.channel.signal !== null && this.store.channel.rate_hz * seconds > 2 * this.signal.pixels;
     this.scale([signal, sum, ...around], residual.length ? [residual] : around_residual);
     this.signal.draw([x, drawn(signal), drawn(sum), drawn(around[0]), drawn(around[1])]);
     this.residual.draw([x, drawn(residual), drawn(around_residual[0]), drawn(around_residual[1])]);
@@ -167,23 +172,27 @@ export class SignalPanel {
     const { ctx } = u;
     const scale = devicePixelRatio;
     ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = theme.muted;
     ctx.font = `${Math.round(11 * scale)}px ${theme.font.slice(5)}`;
     ctx.setLineDash([3 * scale, 3 * scale]);
     ctx.textBaseline = "top";
     ctx.textAlign = "left";
-    let free = -Infinity;
-    for (const [onset, , text] of inside) {
+    // The events that windows lie about come first, so that their texts find room.
+    const asked = new Set(this.store.channel.segments.map((s) => s.event?.annotation));
+    const drawn = inside.filter((a) => asked.has(a)).concat(inside.filter((a) => !asked.has(a)));
+    const taken = [];
+    for (const annotation of drawn) {
+      const [onset, , text] = annotation;
+      ctx.strokeStyle = ctx.fillStyle = asked.has(annotation) ? theme.ink : theme.muted;
       const x = u.valToPos(onset, "x", true);
       ctx.beginPath();
       ctx.moveTo(x, u.bbox.top);
       ctx.lineTo(x, u.bbox.top + u.bbox.height);
       ctx.stroke();
       const shown = text.length > 24 ? `${text.slice(0, 23)}…` : text;
-      const width = ctx.measureText(shown).width;
-      if (x < free || x + width > u.bbox.left + u.bbox.width + 60 * scale) continue;
+      const end = x + ctx.measureText(shown).width + 8 * scale;
+      if (end > u.bbox.left + u.bbox.width + 68 * scale || taken.some(([a, b]) => x < b && a < end)) continue;
       ctx.fillText(shown, x + 3 * scale, u.bbox.top + 1);
-      free = x + width + 8 * scale;
+      taken.push([x, end]);
     }
     ctx.restore();
   }
@@ -231,7 +240,7 @@ export class SignalPanel {
     const hidden = !channel.signal;
     document.getElementById("residual-plot").hidden = hidden;
     document.getElementById("residual-heading").hidden = hidden;
-    const span = `${secondsText(store.view.from_s)} to ${secondsText(store.view.to_s)}`;
+    const span = fromToText(store.view.from_s, store.view.to_s);
     this.signal.element.setAttribute("aria-label", `Signal of ${channel.name} with its reconstruction from ${some}, ${span}.`);
     this.residual.element.setAttribute("aria-label", `Residual of ${channel.name} after ${some}, ${span}.`);
   }

@@ -1,5 +1,5 @@
 // The table of atoms: sorted by any column, a page of rows at a time, a row a button that picks its atom.
-import { columnUnit, plural, rounded, shownUnit, timeText } from "./format.js";
+import { columnUnit, grouped, plural, rounded, shownUnit, timeText } from "./format.js";
 
 const kRows = 50;
 const kRowsInPrint = 200;
@@ -16,10 +16,11 @@ function columnsOf(store) {
     { key: "time_s", title: "Time", unit: "s", value: (i) => atoms.time_s[i], time: true, error: "time_s" },
     { key: "frequency_hz", title: "Frequency", unit: "Hz", value: (i) => atoms.frequency_hz[i], digits: 4, error: "frequency_hz" },
     { key: "duration_s", title: "Duration", unit: "s", value: (i) => atoms.duration_s[i], digits: 3, error: "duration_s" },
-    { key: "fwhm_s", title: "FWHM", unit: "s", value: (i) => kFwhm * atoms.duration_s[i], digits: 3 },
+    !many && { key: "fwhm_s", title: "FWHM", unit: "s", value: (i) => kFwhm * atoms.duration_s[i], digits: 3 },
     { key: "chirp_rate_hz_per_s", title: "Chirp rate", unit: "Hz/s", value: (i) => atoms.chirp_rate_hz_per_s[i], digits: 3, error: "chirp_rate_hz_per_s" },
     { key: "peak", title: "Peak", unit, value: (i) => atoms.peak[i], digits: 3, error: "amplitude" },
-    { key: "energy_share", title: "Energy", percent: true, value: (i) => atoms.energy_share[i], digits: 3 },
+    many && { key: "energy", title: "Energy", unit: unit && `${unit}²`, value: (i) => atoms.energy[i], digits: 3 },
+    { key: "energy_share", title: many ? "Share" : "Energy", percent: true, value: (i) => atoms.energy_share[i], digits: 3 },
     { key: "energy_left_share", title: "Left", percent: true, value: (i) => atoms.energy_left_share[i], digits: 3 },
   ].filter(Boolean);
 }
@@ -29,7 +30,8 @@ export class AtomTable {
     this.store = store;
     this.table = document.getElementById("atoms");
     this.pages = document.getElementById("atoms-pages");
-    this.sort = { key: store.channel.segments.length > 1 ? "time_s" : "order", down: false };
+    // The strongest first: of one window that is the order in which they were found.
+    this.sort = store.channel.segments.length > 1 ? { key: "energy", down: true } : { key: "order", down: false };
     this.page = 0;
     this.inView = false;
     store.subscribe((changed) => {
@@ -205,7 +207,7 @@ export class AtomTable {
     const first = this.page * this.rows + 1;
     const last = Math.min(this.order.length, first + this.rows - 1);
     document.getElementById("atoms-count").textContent =
-      this.order.length === 0 ? "none" : pages > 1 ? `${first} to ${last} of ${plural(this.order.length, "atom")}` : plural(this.order.length, "atom");
+      this.order.length === 0 ? "none" : pages > 1 ? `${grouped(first)} to ${grouped(last)} of ${plural(this.order.length, "atom")}` : plural(this.order.length, "atom");
     const go = (text, label, page) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -222,7 +224,7 @@ export class AtomTable {
     const parts = [];
     if (pages > 1) {
       const text = document.createElement("span");
-      text.textContent = `Page ${this.page + 1} of ${pages}`;
+      text.textContent = `Page ${grouped(this.page + 1)} of ${grouped(pages)}`;
       parts.push(go("«", "First page", this.page > 0 ? 0 : -1), go("‹", "Previous page", this.page - 1), text,
         go("›", "Next page", this.page + 1), go("»", "Last page", this.page < pages - 1 ? pages - 1 : pages));
     }
