@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "commit.hpp"
 #include "envoi/pursuit.hpp"
+#include "signal/hdf5.hpp"
 
 namespace envoi::command {
 namespace {
@@ -86,6 +87,7 @@ int run_program(int argc, char** argv, const Program& program) {
       "\n"
       "Numbers take SI endings: 20k, 1.5M, 50m, 10u. '-' is standard input or output.\n"
       "Exit status: 0 done, 2 bad usage, 3 bad input, 4 device, 130 interrupted, 1 a fault of the program.");
+  signal::leave_hdf5_open_at_exit();
   Run chosen_run;
   add_analyze(app, chosen_run, program.analyze);
   add_reconstruct(app, chosen_run);

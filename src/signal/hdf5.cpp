@@ -38,22 +38,6 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// The library prints its faults unless told not to.
-class Quiet {
- public:
-  Quiet() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~Quiet() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
 struct DataSet {
   std::string path;
   std::vector<std::uint64_t> axes;
@@ -224,9 +208,20 @@ std::mutex& hdf5_mutex() {
   return mutex;
 }
 
+QuietHdf5::QuietHdf5() {
+  H5E_auto2_t function = nullptr;
+  H5Eget_auto2(H5E_DEFAULT, &function, &data_);
+  function_ = reinterpret_cast<void (*)()>(function);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+QuietHdf5::~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, reinterpret_cast<H5E_auto2_t>(function_), data_); }
+
+void leave_hdf5_open_at_exit() { H5dont_atexit(); }
+
 Recording read_hdf5(const Input& input, const ReadOptions& options) {
   const std::lock_guard lock(hdf5_mutex());
-  const Quiet quiet;
+  const QuietHdf5 quiet;
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   if (input.path.empty()) {
     // Standard input: the bytes as they are, in memory.

@@ -14,6 +14,7 @@
 #include "bytes.hpp"
 #include "channel_type.hpp"
 #include "hdf5.hpp"
+#include "mat_tree.hpp"
 #include "readers.hpp"
 #include "select.hpp"
 #include "shared.hpp"
@@ -113,6 +114,13 @@ const matvar_t* element_field(const matvar_t* array, const char* name, std::size
   return nullptr;
 }
 
+// As many as are there, whatever the dimensions say.
+std::size_t structures_in(const matvar_t* array) {
+  if (!array || array->class_type != MAT_C_STRUCT || !array->data) return 0;
+  const std::size_t fields = Mat_VarGetNumberOfFields(const_cast<matvar_t*>(array));
+  return fields == 0 ? 0 : std::min(count_of(*array), array->nbytes / sizeof(matvar_t*) / fields);
+}
+
 // The fields of EEG, which is a structure, or was saved field by field.
 class Set {
  public:
@@ -180,7 +188,7 @@ void add_channels(const Input& input, const ReadOptions& options, const Matrix& 
 void add_events(Set& set, double rate_hz, double start_s, Recording& recording) {
   const matvar_t* const events = set.field("event");
   std::size_t boundaries = 0, damaged = 0;
-  for (std::size_t i = 0; events && i < (events->class_type == MAT_C_STRUCT ? count_of(*events) : 0); ++i) {
+  for (std::size_t i = 0; i < structures_in(events); ++i) {
     const auto latency = number_of(element_field(events, "latency", i));
     if (!latency || !(std::abs(*latency) < 1e15)) {
       ++damaged;
@@ -281,7 +289,9 @@ struct Candidate {
 
 Recording read_matlab(const Input& input, const ReadOptions& options) {
   if (input.path.empty()) bad_file(input.name, "a MATLAB file cannot be read from standard input; give its path");
+  check_mat_tree(input.name, input.bytes);
   const std::lock_guard lock(hdf5_mutex());
+  const QuietHdf5 quiet;  // version 7.3
   const File file(Mat_Open(input.path.c_str(), MAT_ACC_RDONLY), Mat_Close);
   if (!file) bad_file(input.name, "cannot be opened as a MATLAB file; it is cut off, damaged or of another format");
 

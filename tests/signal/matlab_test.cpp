@@ -199,6 +199,61 @@ TEST(Matlab, every_cut_is_read_or_refused_with_a_reason) {
   }
 }
 
+// Sizes are believed by the library that reads these files: what does not add up must never get there.
+TEST(Matlab, a_changed_byte_is_read_or_refused_quickly) {
+  const Folder folder;
+  write(folder / "x.set", {Eeg{matrix(nullptr, 2, 100)}.variable()});
+  write(folder / "p.set", {Eeg{matrix(nullptr, 2, 10)}.variable()}, MAT_FT_MAT5, MAT_COMPRESSION_ZLIB);
+  write(folder / "x.mat", {matrix("x", 2, 20)}, MAT_FT_MAT4);
+  for (const char* name : {"x.set", "p.set", "x.mat"}) {
+    std::ostringstream bytes;
+    bytes << std::ifstream(folder / name, std::ios::binary).rdbuf();
+    const std::string whole = bytes.str();
+    const std::size_t step = 1 + whole.size() / 250;
+    for (std::size_t at = 0, i = 0; at < whole.size(); at += step, ++i) {
+      std::string damaged = whole;
+      damaged[at] = "\xff\x7f\0"[i % 3];
+      const std::string path = folder.write(std::string("changed") + (name + 1), damaged);
+      try {
+        envoi::read(path, std::string(name) == "x.mat" ? at_rate(1) : ReadOptions());
+      } catch (const envoi::Error& error) {
+        EXPECT_NE(error.kind(), ErrorKind::numerical) << error.what();
+      }
+    }
+  }
+}
+
+TEST(Matlab, dimensions_that_the_bytes_do_not_bear_out_are_refused) {
+  const Folder folder;
+  write(folder / "x.mat", {matrix("x", 2, 20)});
+  std::ostringstream bytes;
+  bytes << std::ifstream(folder / "x.mat", std::ios::binary).rdbuf();
+  std::string whole = bytes.str();
+  const std::size_t columns = 128 + 8 + 16 + 8 + 4;
+  ASSERT_EQ(whole[columns], 20);
+  whole[columns + 3] = '\x7f';
+  expect_error([&] { envoi::read(folder.write("y.mat", whole), at_rate(1)); }, ErrorKind::bad_file,
+               {"byte 128", "announces", "holds 40"});
+}
+
+TEST(Eeglab, more_events_than_are_there) {
+  const Folder folder;
+  const char* none[] = {"type"};
+  std::size_t axes[2] = {1, 3};
+  Eeg eeg{matrix(nullptr, 2, 100)};
+  matvar_t* set = eeg.variable();
+  Mat_VarSetStructFieldByName(set, "event", 0, Mat_VarCreateStruct(nullptr, 2, axes, none, 1));
+  write(folder / "x.set", {set});
+  std::ostringstream bytes;
+  bytes << std::ifstream(folder / "x.set", std::ios::binary).rdbuf();
+  std::string whole = bytes.str();
+  // The last structure of 1 x 3: dimensions, then an empty name.
+  const std::size_t at = whole.rfind(std::string("\x05\0\0\0\x08\0\0\0\x01\0\0\0\x03\0\0\0", 16));
+  ASSERT_NE(at, std::string::npos);
+  whole.replace(at + 12, 4, "\xff\xff\xff\x7f", 4);
+  expect_error([&] { envoi::read(folder.write("y.set", whole)); }, ErrorKind::bad_file, {"announces", "no room"});
+}
+
 TEST(Npy, channels_x_samples_is_refused_with_a_hint) {
   std::string header = "{'descr': '|i1', 'fortran_order': False, 'shape': (20, 5000), }\n";
   std::string bytes = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
