@@ -215,7 +215,8 @@ Rows parse(const Input& input, std::string_view body, const Device& device) {
       }
       rows.signals[i].push_back(value);
     }
-    rows.counts.push_back(parse_number(at(device.counter)).value_or(kMissing));
+    const double count = parse_number(at(device.counter)).value_or(kMissing);
+    rows.counts.push_back(std::isfinite(count) ? count : kMissing);
     rows.stamps_s.push_back(seconds_of(at(device.stamp)).value_or(kMissing));
     if (rows.first_stamp.empty()) rows.first_stamp = at(device.stamp);
     if (const auto mark = parse_number(at(device.marker)); mark && std::isfinite(*mark) && *mark != 0) {
@@ -238,7 +239,8 @@ std::vector<std::size_t> places_by_counter(const std::vector<double>& counts) {
     return step;
   };
   std::map<double, std::size_t> how_often;
-  for (std::size_t i = 1; i < counts.size(); ++i) ++how_often[step_of(i)];
+  for (std::size_t i = 1; i < counts.size(); ++i)
+    if (const double step = step_of(i); !std::isnan(step)) ++how_often[step];
   const std::size_t repeats = how_often[0];
   const double rows_a_value = 2 * repeats > counts.size() - counts.size() / 8 ? 2 : 1;
   double usual = 1;

@@ -41,6 +41,19 @@ std::string openbci(const std::vector<int>& counts, const std::string& rate = "2
   return text;
 }
 
+TEST(OpenBci, rows_without_a_counter_follow_on) {
+  for (const std::string& counter : {std::string(), std::string("nan"), std::string("inf")}) {
+    std::vector<int> counts(600);
+    for (int i = 0; i < 600; ++i) counts[static_cast<std::size_t>(i)] = i % 256;
+    std::string text = openbci(counts);
+    const std::size_t first = text.find("\n0, 0.5") + 1;
+    text.replace(first, 1, counter);
+    const Recording r = from_bytes(text, "x.txt");
+    ASSERT_EQ(r.channels[0].samples.size(), 600u) << counter;
+    EXPECT_EQ(r.channels[0].samples[300], 300.5);
+  }
+}
+
 TEST(MindMonitor, raw_columns_events_and_the_device_s_rate) {
   const Recording r = from_bytes(mind_monitor(3000), "muse.csv");
   ASSERT_EQ(r.channels.size(), 3u);
