@@ -19,6 +19,7 @@ namespace envoi::command {
 namespace {
 
 std::atomic<int> ending_code{-1};
+std::atomic<bool> resumable{false};
 
 bool standard_output_abandoned() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
@@ -105,8 +106,11 @@ int standard_output_columns() {
 
 void ending(int code) { ending_code = code; }
 
+void say_resumable() { resumable = true; }
+
 void watch_signals() {
   ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a write past the limit fails then, and is cleaned up after
   sigset_t watched;
   sigemptyset(&watched);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
@@ -120,9 +124,10 @@ void watch_signals() {
     while (::sigwait(&watched, &number) != 0) continue;
     if (const int code = ending_code; code >= 0) ::_exit(code);
     core::abandon_temporaries();
-    const char message[] = "\nenvoi: interrupted; outputs not yet complete were left as they were\n";
-    const char* from = standard_error_is_terminal() ? message : message + 1;
-    const ssize_t written = ::write(STDERR_FILENO, from, sizeof message - 1 - static_cast<std::size_t>(from - message));
+    const std::string message = std::string(standard_error_is_terminal() ? "\n" : "") +
+                                "envoi: interrupted; outputs not yet complete were left as they were" +
+                                (resumable ? "; the same line continues from what is done\n" : "\n");
+    const ssize_t written = ::write(STDERR_FILENO, message.data(), message.size());
     (void)written;
     ::_exit(kInterrupted);
   }).detach();

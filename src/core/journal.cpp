@@ -160,19 +160,26 @@ void Journal::load(const std::string& identity) {
                     ": is in the way; --resume keeps finished parts in a file of that name, and this is none "
                     "(move it away)");
   end_ = kMagic.size();
+  const auto damaged = [this] {
+    throw Error(ErrorKind::bad_file,
+                path_ + ": is damaged at byte " + std::to_string(end_) + "; remove the file to begin the run anew");
+  };
   std::string found, body;
   for (std::size_t count = 0; end_ + kLengths + kSum <= size; ++count) {
     if (!read_at(file_, end_, kLengths, bytes)) fail("read", EIO);
     const std::uint64_t name = number_at(bytes, 0), value = number_at(bytes, 8);
     const std::uint64_t room = size - end_ - kLengths - kSum;
-    if (name > room || value > room - name) break;
+    if (name > room || value > room - name) {
+      // Whoever was ended while writing the first frame left less than it.
+      if (count == 0 && size > kMagic.size() + frame_of("identity", identity).size()) damaged();
+      break;
+    }
     if (!read_at(file_, end_ + kLengths, name + value + kSum, body)) fail("read", EIO);
     const std::uint64_t sum = number_at(body, name + value);
     body.resize(name + value);
     if (checksum(bytes + body) != sum) {
       if (count > 0) break;
-      throw Error(ErrorKind::bad_file,
-                  path_ + ": is damaged at byte " + std::to_string(end_) + "; remove the file to begin the run anew");
+      damaged();
     }
     if (count == 0)
       found = body.substr(name);
@@ -188,7 +195,12 @@ void Journal::load(const std::string& identity) {
   if (::ftruncate(file_, static_cast<off_t>(end_ > kMagic.size() ? end_ : 0)) != 0) fail("write", errno);
   if (end_ > kMagic.size()) return;
   end_ = 0;
-  put(std::string(kMagic) + frame_of("identity", identity));
+  try {
+    put(std::string(kMagic) + frame_of("identity", identity));
+  } catch (...) {
+    ::unlink(path_.c_str());  // still locked; nothing was kept in it
+    throw;
+  }
 }
 
 void Journal::put(const std::string& frame) {

@@ -135,6 +135,15 @@ TEST_F(Journals, another_run_is_refused_and_says_in_what_it_differs) {
   EXPECT_EQ(content(), before);
 }
 
+TEST_F(Journals, overwritten_lengths_of_the_first_frame_are_no_beginning) {
+  { Journal(path, kIdentity).append("a", std::string(300, 'b')); }
+  std::string damaged = content();
+  damaged.replace(16, 8, 8, '\xff');
+  write(damaged);
+  EXPECT_NE(refusal(kIdentity).find("remove the file"), std::string::npos);
+  EXPECT_EQ(content(), damaged);
+}
+
 TEST_F(Journals, other_files_are_left_alone) {
   for (const std::string& text : {std::string("e\n"), std::string("{\"a\": 1}"), std::string(5000, '\0')}) {
     write(text);
