@@ -23,6 +23,7 @@ using signal::printable;
 using signal::rounded;
 
 constexpr double kNotchQuality = 30;
+constexpr double kLowestShare = 1e-5;  // of the rate; below, rounding takes more from a filter than the filter does
 
 void require_positive(const Recording& recording, const char* what, double value_hz) {
   if (!(value_hz > 0) || !std::isfinite(value_hz))
@@ -32,7 +33,11 @@ void require_positive(const Recording& recording, const char* what, double value
 void check_frequencies(const Recording& recording, const Conditioning& c, const std::vector<std::size_t>& channels) {
   if (c.high_pass_hz) require_positive(recording, "a high-pass", *c.high_pass_hz);
   if (c.low_pass_hz) require_positive(recording, "a low-pass", *c.low_pass_hz);
-  for (const double notch_hz : c.notch_hz) require_positive(recording, "a notch", notch_hz);
+  for (const double notch_hz : c.notch_hz) {
+    require_positive(recording, "a notch", notch_hz);
+    if (std::count(c.notch_hz.begin(), c.notch_hz.end(), notch_hz) > 1)
+      bad_argument(recording.name, "the notch at " + rounded(notch_hz) + " Hz is given twice; give it once");
+  }
   if (c.resample_hz) require_positive(recording, "a rate", *c.resample_hz);
   if (c.high_pass_hz && c.low_pass_hz && *c.high_pass_hz >= *c.low_pass_hz)
     bad_argument(recording.name, "a high-pass of " + rounded(*c.high_pass_hz) + " Hz and a low-pass of " +
@@ -41,6 +46,11 @@ void check_frequencies(const Recording& recording, const Conditioning& c, const 
   for (const std::size_t i : channels) {
     const Channel& channel = recording.channels[i];
     const auto below_nyquist = [&](const char* what, double value_hz) {
+      if (value_hz < kLowestShare * channel.rate_hz)
+        bad_argument(recording.name, std::string(what) + " of " + rounded(value_hz) + " Hz is too low for channel '" +
+                                         printable(channel.name) + "' at " + rounded(channel.rate_hz) +
+                                         " Hz to be computed; give " + rounded(kLowestShare * channel.rate_hz) +
+                                         " Hz or more");
       if (value_hz < channel.rate_hz / 2) return;
       bad_argument(recording.name, std::string(what) + " of " + rounded(value_hz) + " Hz, but channel '" +
                                        printable(channel.name) + "' has nothing from " + rounded(channel.rate_hz / 2) +

@@ -242,6 +242,11 @@ TEST(Condition, refusals) {
   refused(two, [](Conditioning& c) { c.low_pass_hz = 50; }, {"F3", "50 Hz", "low-pass"});
   refused(two, [](Conditioning& c) { c.notch_hz = {1, 60}; }, {"F3", "60 Hz", "notch"});
   refused(two, [](Conditioning& c) { c.high_pass_hz = 3, c.low_pass_hz = 3; }, {"leave nothing"});
+  // Below, rounding would be all that a filter gives.
+  refused(two, [](Conditioning& c) { c.low_pass_hz = 1e-7; }, {"low-pass", "F3", "0.001 Hz or more"});
+  refused(two, [](Conditioning& c) { c.high_pass_hz = 1e-30; }, {"high-pass", "0.001 Hz or more"});
+  refused(two, [](Conditioning& c) { c.notch_hz = {1e-9}; }, {"notch", "0.001 Hz or more"});
+  refused(two, [](Conditioning& c) { c.notch_hz = {2, 3, 2}; }, {"notch", "2 Hz", "twice"});
   refused(two, [](Conditioning& c) { c.high_pass_hz = 0; }, {"above 0"});
   refused(two, [](Conditioning& c) { c.high_pass_hz = kMissing; }, {"above 0"});
   refused(two, [](Conditioning& c) { c.resample_hz = std::numeric_limits<double>::infinity(); }, {"above 0"});
