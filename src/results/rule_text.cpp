@@ -74,10 +74,15 @@ Condition parse_condition(std::string_view rule, std::string_view text) {
   return condition;
 }
 
-// Both conditions hold.
-void narrow(Bounds& to, const Bounds& by, double factor) {
-  if (by.low) to.low = to.low ? std::max(*to.low, *by.low * factor) : *by.low * factor;
-  if (by.high) to.high = to.high ? std::min(*to.high, *by.high * factor) : *by.high * factor;
+// A lower and an upper limit may come apart.
+void narrow(std::string_view rule, Bounds& to, const Bounds& by, double factor) {
+  for (const auto side : {&Bounds::low, &Bounds::high}) {
+    if (!(by.*side)) continue;
+    if (to.*side)
+      refuse(rule, std::string("two ") + (side == &Bounds::low ? "lower" : "upper") +
+                       " limits of one quantity; give one (what may be either needs a rule for each)");
+    to.*side = *(by.*side) * factor;
+  }
 }
 
 void take_level(std::string_view rule, const Condition& condition, Bounds& bounds, std::string& unit) {
@@ -89,7 +94,7 @@ void take_level(std::string_view rule, const Condition& condition, Bounds& bound
     if (!known) refuse(rule, "'" + printable(condition.unit) + "' and '" + printable(unit) + "' are not of one kind");
     factor = *known;
   }
-  narrow(bounds, condition.bounds, factor);
+  narrow(rule, bounds, condition.bounds, factor);
 }
 
 void take_condition(std::string_view rule, std::string_view text, Rule& out) {
@@ -98,6 +103,8 @@ void take_condition(std::string_view rule, std::string_view text, Rule& out) {
     std::string_view name = trimmed(text.substr(7));
     if (name.starts_with('=')) name = trimmed(name.substr(1));
     if (name.empty()) refuse(rule, "'channel' without a name");
+    if (!out.channel.empty())
+      refuse(rule, "'channel' is given twice; an atom lies in one channel (write a rule for each, or a pattern: C*)");
     out.channel = name;
     return;
   }
@@ -124,7 +131,7 @@ void take_condition(std::string_view rule, std::string_view text, Rule& out) {
     if (!factor)
       refuse(rule, "'" + printable(text, 60) + "' needs a unit of " + quantity.unit + ", such as '" +
                        std::string(quantity.unit) + "' itself");
-    narrow(quantity.bounds, c.bounds, quantity.unit == std::string_view("%") ? 0.01 : *factor);
+    narrow(rule, quantity.bounds, c.bounds, quantity.unit == std::string_view("%") ? 0.01 : *factor);
     return;
   }
   if (c.word.empty() && !c.unit.empty())

@@ -91,6 +91,9 @@ TEST(Rules, refusals) {
                                                                   {"x: peak > 10 uV, peak < 3 s", "kind"},
                                                                   {"x: 1e999-2 Hz", "range"},
                                                                   {"x: channel", "name"},
+                                                                  {"x: channel 1, channel 2", "twice"},
+                                                                  {"x: 11-16 Hz, 12-20 Hz", "two lower"},
+                                                                  {"x: < 3 s, < 2 s", "two upper"},
                                                                   {"a\tb: 1-2 Hz", "control"}})
     expect_error([rule = rule] { parse_rule(rule); }, ErrorKind::bad_argument, {"rule '", word});
   const Decomposition d = with_atoms();
