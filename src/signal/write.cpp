@@ -96,6 +96,9 @@ void write_wav(const std::string& path, std::span<const Channel> channels) {
     bad_argument(path, "a WAV file cannot hold a rate of " + signal::rounded(rate_hz, 9) +
                            " Hz, only whole numbers; write .npy or .txt");
   }
+  for (const Channel& channel : channels)
+    if (std::any_of(channel.samples.begin(), channel.samples.end(), [](double x) { return std::isinf(x); }))
+      bad_argument(path, "channel '" + signal::printable(channel.name) + "' has infinite samples; write .npy");
   const std::size_t samples = channels[0].samples.size(), width = channels.size();
   if (width > 1024) bad_argument(path, std::to_string(width) + " channels are too many for a WAV file; write .npy");
   if (static_cast<double>(samples) * static_cast<double>(width) > 1e9) {

@@ -31,6 +31,14 @@ TEST(Events, start_before_each_annotation_that_leaves_room) {
   EXPECT_EQ(event_starts(r, {"rest", -1, 2}), (std::vector<double>{4}));
 }
 
+TEST(Events, those_at_one_sample_are_said) {
+  Recording r = with_annotations();
+  r.annotations.push_back({2.004, {}, "stim/left"});
+  EXPECT_EQ(event_starts(r, {"stim/left", 0.5, 0.4}).size(), 4u);
+  ASSERT_EQ(r.warnings.size(), 1u);
+  EXPECT_NE(r.warnings[0].find("1 of 4 events"), std::string::npos) << r.warnings[0];
+}
+
 TEST(Events, refusals_tell_what_is_there) {
   Recording r = with_annotations();
   expect_error(

@@ -1,5 +1,6 @@
 // What write_signal promises: what it writes reads back the same, and nothing half-written stays.
 #include <cmath>
+#include <limits>
 
 #include "support.hpp"
 
@@ -143,6 +144,9 @@ TEST(Write, what_cannot_be_written_is_refused_and_leaves_nothing) {
     expect_error([&] { envoi::write_signal(folder / name, channels); }, kind, parts);
   };
   refused("x.wav", ErrorKind::bad_argument, {"12.8", ".npy"});
+  auto infinite = two(12);
+  infinite[0].samples[5] = std::numeric_limits<double>::infinity();
+  expect_error([&] { envoi::write_signal(folder / "x.wav", infinite); }, ErrorKind::bad_argument, {"infinite", ".npy"});
   refused("x.mp3", ErrorKind::bad_argument, {"ending"});
   refused("none/x.npy", ErrorKind::bad_file, {"x.npy"});
   channels[1].samples.pop_back();
