@@ -92,10 +92,10 @@ function nameEvents(segments, raw) {
   const asked = raw.head.parameters.events;
   if (!asked) return;
   for (const segment of segments) {
-    const time_s = segment.event_s ?? segment.start_s + asked.before_s;
+    const time_s = segment.event ? segment.event_s : segment.start_s + asked.before_s;
     const near = raw.annotations.filter(([onset]) => Math.abs(onset - time_s) < 1.5 / segment.rate_hz);
-    const annotation = near.find(([, , text]) => text === (segment.event ?? asked.text)) ?? near.find(([, , text]) => fits(text, asked.text));
-    segment.event = { text: segment.event ?? annotation?.[2] ?? asked.text, time_s: annotation?.[0] ?? time_s, annotation };
+    const annotation = near.find(([, , text]) => text === (segment.event || asked.text)) ?? near.find(([, , text]) => fits(text, asked.text));
+    segment.event = { text: segment.event || (annotation?.[2] ?? asked.text), time_s: annotation?.[0] ?? time_s, annotation };
   }
 }
 
