@@ -64,8 +64,12 @@ void add_outputs(Job& job, const AnalyzeLine& line, const std::vector<std::strin
   if (job.json && all.size() > 1)
     usage_error("--json holds one result, and there are " + std::to_string(all.size()) +
                 " inputs; use -o '{name}.json' or -o all.tsv");
-  job.outputs = std::make_unique<Outputs>(of_shard(patterns), all, &job.files);
-  job.annotations = std::make_unique<AnnotationOutputs>(line.rules, of_shard(line.annotations), all);
+  OutputPaths taken;
+  job.outputs = std::make_unique<Outputs>(of_shard(patterns), all, taken, &job.files);
+  job.annotations = std::make_unique<AnnotationOutputs>(line.rules, of_shard(line.annotations), all, taken);
+  if (job.resume)
+    for (const std::string& file : job.files) taken.require(PartialFile{job.outputs->first(file)}.path());
+  if (line.log) taken.require(*line.log);
   if (job.json || job.outputs->empty()) core::AtomicFile::check("-");
 }
 

@@ -1,31 +1,30 @@
 // Rules parsed and files checked before anything is computed.
 #include "annotation_outputs.hpp"
 
-#include <set>
-
 #include "command.hpp"
 #include "core/atomic_file.hpp"
 #include "outputs.hpp"
+#include "results/quantity.hpp"
 
 namespace envoi::command {
 
 AnnotationOutputs::AnnotationOutputs(const std::vector<std::string>& rules, std::vector<std::string> patterns,
-                                     const std::vector<std::string>& inputs)
+                                     const std::vector<std::string>& inputs, OutputPaths& taken)
     : patterns_(std::move(patterns)) {
   for (const std::string& rule : rules) rules_.push_back(parse_rule(rule));
   if (rules_.empty() && !patterns_.empty())
     usage_error("--annotations needs a rule, such as --annotate 'alpha: 8-12 Hz'");
   if (!rules_.empty() && patterns_.empty())
     usage_error("--annotate needs a file: --annotations FILE (.edf, .tsv, .txt)");
-  std::set<std::string> taken;
   for (const std::string& pattern : patterns_) {
     if (pattern == "-" || !is_annotation_ending(pattern))
       usage_error(one_line(pattern) + ": annotations are written as .edf, .tsv or .txt; the ending chooses");
     for (const std::string& input : inputs) {
       const std::string path = with_name(pattern, input);
-      if (!taken.insert(path).second)
+      if (!taken.add(path))
         usage_error(one_line(path) +
-                    ": would hold the annotations of two inputs, or is given twice; put {name} into it");
+                    ": is given twice, or would hold the annotations of two inputs; put {name} into it, or name it "
+                    "apart");
       for (const std::string& other : inputs) require_different(path, other);
       core::AtomicFile::check(path);
     }
@@ -39,10 +38,14 @@ void AnnotationOutputs::check(const Recording& recording) const {
   annotate(empty, rules_);
 }
 
-void AnnotationOutputs::write(const std::string& input, const Decomposition& result) const {
+void AnnotationOutputs::write(const std::string& input, const Decomposition& result, bool quiet) const {
   if (patterns_.empty()) return;
   const std::vector<AtomAnnotation> found = annotate(result, rules_);
-  for (const std::string& pattern : patterns_) write_annotations(with_name(pattern, input), result, found);
+  for (const std::string& pattern : patterns_) {
+    const std::string path = with_name(pattern, input);
+    write_annotations(path, result, found);
+    if (!quiet) say("envoi: " + path + ": " + results::counted(found.size(), "annotation"));
+  }
 }
 
 }  // namespace envoi::command

@@ -19,10 +19,12 @@ struct Arguments {
 };
 
 int run_convert(const Arguments& arguments) {
+  OutputPaths taken;
   for (const std::string& output : arguments.outputs) {
     if (!is_result_ending(output)) usage_error(output + ": " + result_endings() + "; the ending chooses");
     require_different(output, arguments.result);
     if (!arguments.signal.empty()) require_different(output, arguments.signal);
+    taken.require(output);
     core::AtomicFile::check(output);
   }
   Decomposition result;

@@ -31,6 +31,13 @@ std::string expand(std::string pattern, const std::string& input) {
   return with_name(std::move(pattern), input);
 }
 
+// A folder that is asked for by its '/' need not be there yet.
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed) throw Error(ErrorKind::bad_file, path + ": cannot be made: " + failed.message());
+}
+
 bool is_report(const std::string& path) { return path.ends_with(".html"); }
 
 void require_known_ending(const std::string& path) {
@@ -69,30 +76,41 @@ void Inputs::require_other(const std::string& output) const {
     usage_error(output + ": is an input; it would be overwritten");
 }
 
+bool OutputPaths::add(const std::string& path) {
+  struct stat about {};
+  if (path != "-" && ::stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return true;
+  std::error_code failed;
+  // Made absolute first: of a relative name whose first part is not there nothing would change.
+  const std::filesystem::path real = std::filesystem::weakly_canonical(std::filesystem::absolute(path), failed);
+  return taken_.insert(path == "-" || failed ? path : real.string()).second;
+}
+
+void OutputPaths::require(const std::string& path) {
+  if (!add(path)) usage_error(one_line(path) + ": is two outputs of this run; name them apart");
+}
+
 bool Outputs::collects(const std::string& pattern) const {
   return several_ && pattern.ends_with(".tsv") && pattern.find(kName) == std::string::npos;
 }
 
-Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs,
+Outputs::Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs, OutputPaths& taken,
                  const std::vector<std::string>* own)
     : patterns_(std::move(patterns)), several_(inputs.size() > 1) {
-  std::set<std::string> taken;
   const Inputs read(inputs);
   const std::set<std::string> written(own != nullptr ? own->begin() : inputs.begin(),
                                       own != nullptr ? own->end() : inputs.end());
   for (const std::string& pattern : patterns_) {
+    if (pattern.ends_with('/')) make_folder(pattern);
     const bool one_for_all = collects(pattern) || !several_;
     if (!one_for_all && !pattern.ends_with('/') && pattern.find(kName) == std::string::npos)
-      usage_error(pattern + ": one file for " + std::to_string(inputs.size()) +
-                  " inputs; put {name} into it, or give a folder with a / at its end, or a .tsv, which holds them all");
+      usage_error(
+          pattern + ": one file for " + std::to_string(inputs.size()) + " inputs; put {name} into it" +
+          (is_report(pattern) ? "" : ", or give a folder with a / at its end, or a .tsv, which holds them all"));
     for (const std::string& input : inputs) {
       const std::string path = expand(pattern, input);
       require_known_ending(path);
       read.require_other(path);
-      std::error_code ignored;
-      const std::filesystem::path real = std::filesystem::weakly_canonical(path, ignored);  // by any spelling
-      if (!taken.insert(ignored ? path : real.string()).second)
-        usage_error(path + ": is the output of two inputs, or given twice; name them apart");
+      if (!taken.add(path)) usage_error(path + ": is the output of two inputs, or given twice; name them apart");
       if (collects(pattern) || written.count(input) > 0) core::AtomicFile::check(path);
       if (collects(pattern)) break;
     }
@@ -131,8 +149,9 @@ void Outputs::finish(const std::vector<std::string>& order) {
 }
 
 std::string Outputs::first(const std::string& input) const {
+  const bool reports_alone = std::all_of(patterns_.begin(), patterns_.end(), is_report);
   for (const std::string& pattern : patterns_) {
-    if (is_report(pattern)) continue;
+    if (is_report(pattern) && !reports_alone) continue;
     if (!collects(pattern)) return expand(pattern, input);
     char mark[20];
     std::snprintf(mark, sizeof mark, "-%08x", static_cast<unsigned>(core::checksum(input) >> 32));

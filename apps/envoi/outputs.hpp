@@ -13,14 +13,25 @@
 
 namespace envoi::command {
 
+// The files that a run writes, by any spelling: no two outputs are one. Devices and pipes may be given twice.
+class OutputPaths {
+ public:
+  bool add(const std::string& path);      // whether it is new
+  void require(const std::string& path);  // throws Error (bad_argument) if it is not
+
+ private:
+  std::set<std::string> taken_;
+};
+
 // -o FILE, and reports (.html), for one input. For several: FILE.tsv holds them all; else FILE has {name} in it, which
 // becomes the input's name without its ending, or is a folder with a '/' at its end, for {name}.json in it.
 class Outputs {
  public:
-  // Throws Error: bad_argument (ending, one name for several results, an input among the outputs), bad_file (a folder
+  // Throws Error: bad_argument (ending, one name for several results, an input among the outputs, a
+  // file that is in `taken` already), bad_file (a folder
   // that is not there or may not be written).
   // `own`: those of the inputs that this run writes; null: all.
-  Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs,
+  Outputs(std::vector<std::string> patterns, const std::vector<std::string>& inputs, OutputPaths& taken,
           const std::vector<std::string>* own = nullptr);
 
   // Writes what belongs to that input; a .tsv of several is kept until finish(). From any thread.

@@ -76,6 +76,7 @@ void subtract_from(const Recording& recording, std::vector<Channel>& models) {
 int run_reconstruct(const Arguments& arguments) {
   const std::vector<std::string> outputs =
       arguments.outputs.empty() ? std::vector<std::string>{"-"} : arguments.outputs;
+  OutputPaths taken;
   for (const std::string& output : outputs) {
     const auto ends = [&](const char* ending) { return output.ends_with(ending); };
     if (output != "-" && !is_edf(output) && !ends(".npy") && !ends(".wav") && !ends(".txt") && !ends(".csv") &&
@@ -83,6 +84,7 @@ int run_reconstruct(const Arguments& arguments) {
       usage_error(output + ": signals are written as .edf, .bdf, .npy, .wav, .txt, .csv or .tsv; the ending chooses");
     require_different(output, arguments.result);
     if (!arguments.signal.empty()) require_different(output, arguments.signal);
+    taken.require(output);
     core::AtomicFile::check(output);
   }
   Decomposition result;
@@ -96,9 +98,14 @@ int run_reconstruct(const Arguments& arguments) {
   channels = chosen(std::move(channels), arguments.channels, !std::all_of(outputs.begin(), outputs.end(), is_edf));
   if (channels.empty())
     throw Error(ErrorKind::bad_file, arguments.result + ": holds no segment of these channels, so there is no signal");
-  if (arguments.residual) subtract_from(read_source(arguments.signal, result, arguments.force), channels);
+  SignalNotes notes{result.source.start, {}};
+  if (!arguments.signal.empty()) {
+    Recording recording = read_source(arguments.signal, result, arguments.force);
+    if (arguments.residual) subtract_from(recording, channels);
+    notes.annotations = std::move(recording.annotations);
+  }
   align(channels);
-  for (const std::string& output : outputs) write_signal(output, channels, {result.source.start, {}});
+  for (const std::string& output : outputs) write_signal(output, channels, notes);
   return kDone;
 }
 
@@ -119,11 +126,11 @@ void add_reconstruct(CLI::App& app, Run& run) {
       ->option_text("NAME")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  CLI::Option* signal = c->add_option("--signal", arguments->signal, "the recording that was analysed, for --residual")
+  CLI::Option* signal = c->add_option("--signal", arguments->signal,
+                                      "the recording that was analysed, for --residual and for the annotations that "
+                                      ".edf and .bdf take along")
                             ->option_text("FILE");
-  CLI::Option* residual = c->add_flag("--residual", arguments->residual, "the recording minus what was found");
-  residual->needs(signal);
-  signal->needs(residual);
+  c->add_flag("--residual", arguments->residual, "the recording minus what was found")->needs(signal);
   c->add_flag("--force", arguments->force, "take --signal although it is another file than the result's");
   c->footer(
       "The signal is trend and atoms over the windows that were analysed; NaN elsewhere (0 in .wav, .edf and .bdf).\n"

@@ -28,6 +28,7 @@ std::string identity_of(const std::string& sha256, const AnalyzeOptions& options
 
 // Paths of FILE.partial and FILE.I.partial that are there.
 std::vector<std::string> partial_files(const std::string& output) {
+  if (output.empty()) return {};
   const std::filesystem::path path(output);
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   const std::string base = path.filename().string() + ".", ending = "partial";
@@ -61,6 +62,12 @@ Resume::Resume(const PartialFile& file, const std::string& sha256, const Analyze
     if (other != std::filesystem::path(file.path()).string())
       others_.push_back(
           std::make_unique<core::Journal>(other, identity_of(sha256, options), core::Journal::For::reading));
+}
+
+std::size_t Resume::parts_done() const {
+  std::size_t count = journal_.size();
+  for (const auto& other : others_) count += other->size();
+  return count;
 }
 
 Parts Resume::parts(const Recording& recording, const std::vector<double>& starts_s) {

@@ -2,6 +2,7 @@
 result."""
 
 import json
+import struct
 import unittest
 
 import numpy
@@ -83,6 +84,15 @@ class Formats(InFolder):
         self.check_refused(envoi("analyze", self.header, "--stream", "x"), 2, "--stream", "XDF")
         self.check_refused(envoi("analyze", self.header, "--dataset", "x"), 2, "--dataset", "HDF5")
         self.check_refused(envoi("analyze", self.header, "--types", "eeg,,ecg"), 2, "--types", "empty")
+
+    def test_a_damaged_head_of_hdf5_is_one_line(self):
+        """The library would print more of its own at the end of the process."""
+        whole = struct.pack("<8s8BHHI", b"\x89HDF\r\n\x1a\n", 0, 0, 0, 0, 0, 8, 8, 0, 4, 16, 0)
+        whole += struct.pack("<QqQqQQIIQQ", 0, -1, 2000, -1, 0, 96, 1, 0, 136, 680)
+        whole += struct.pack("<BBHIQHHIQQ", 1, 0, 1, 1, 24 | 128 << 8, 17, 16, 0, 136, 680)  # too long a root
+        path = self.folder / "x.h5"
+        path.write_bytes(whole.ljust(2000, b"\0"))
+        self.check_refused(envoi("analyze", path, "--rate", 256), 3, "x.h5", "damaged")
 
     def test_channels_by_samples_are_refused_with_a_hint(self):
         numpy.save(self.folder / "x.npy", numpy.zeros((20, 1000000), dtype="int8"))

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import resource
 import signal as signals
 import subprocess
 import time
@@ -120,6 +121,34 @@ class Outputs(InFolder):
         for out in (tsv, self.folder / "link.tsv", str(self.folder) + "/./in.tsv"):
             self.check_refused(envoi("analyze", tsv, "--rate", 256, "-o", out), 2, "input")
         self.assertEqual(tsv.read_bytes(), before)
+
+    def test_a_limit_of_file_sizes_is_a_full_disk(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+
+        for more in ([], ["--resume"]):
+            done = subprocess.run(
+                [ENVOI, *self.options, "-o", str(self.out), *more], capture_output=True, preexec_fn=limit, check=False
+            )
+            self.check_refused(done, 3, "out.json", "large")
+            self.assertEqual(self.names(), ["in.txt"])
+
+    def test_no_two_outputs_are_one_file(self):
+        rule = ["--annotate", "x: 1-100 Hz", "--annotations"]
+        for words in (
+            ["-o", "o.tsv", *rule, "o.tsv"],
+            ["-o", "o.tsv", *rule, "./o.tsv"],
+            [*rule, "a.tsv", "--annotations", "./a.tsv"],
+            ["-o", "p.json", "--log", "p.json"],
+            ["-o", "x.html", "--report", "./x.html"],
+            ["-o", "p.json", "--log", "p.json.partial", "--resume"],
+        ):
+            with self.subTest(words):
+                self.check_refused(envoi(*self.options, *words, cwd=self.folder), 2, "envoi: ", "apart")
+        self.assertEqual(envoi(*self.options, "-o", "p.json", cwd=self.folder).returncode, 0)
+        for words in (["convert", "p.json", "q.tsv", "./q.tsv"], ["reconstruct", "p.json", "-o", "q.npy", "-o", "./q.npy"]):
+            self.check_refused(envoi(*words, cwd=self.folder), 2, "two outputs")
+        self.assertEqual(self.names(), ["in.txt", "p.json"])
 
     def test_names_of_outputs(self):
         two = write_text(self.folder / "two.txt", signal(512, seed=3))

@@ -83,6 +83,19 @@ class Resume(InFolder):
         self.assertGreater(len(names), 10)
         self.assertEqual(len(names), len(set(names)))
 
+    def test_a_page_alone_keeps_its_parts_beside_it_and_touches_no_others(self):
+        others = {".partial": b"mine", ".5.partial": b"mine too"}
+        for name, text in others.items():
+            (self.folder / name).write_bytes(text)
+        self.partial = self.folder / "x.html.partial"
+        line = [*self.line, "-o", str(self.folder / "x.html"), "--resume"]
+        self.interrupted(2000, line)
+        self.assertTrue(self.partial.exists() or (self.folder / "x.html").exists())
+        self.assertEqual(envoi(*line, cwd=self.folder).returncode, 0)
+        self.assertEqual(self.visible(), ["in.txt", "x.html"])
+        for name, text in others.items():
+            self.assertEqual((self.folder / name).read_bytes(), text)
+
     def test_parts_of_another_run_are_refused(self):
         self.assertNotEqual(self.interrupted(12000), 0)
         kept = self.partial.read_bytes()
