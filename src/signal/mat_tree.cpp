@@ -209,6 +209,8 @@ class Walk {
     const Tag tag = next(left);
     const std::uint64_t width = width_of(tag.type);
     const bool utf8 = text && tag.type == 16;  // a letter may take several bytes
+    // MATLAB itself writes letters that have none.
+    if (text && tag.bytes == 0 && count <= 1024) return bytes_.skip(tag.padding);
     if (width == 0 || tag.bytes % width != 0 || (utf8 ? count > tag.bytes : count != tag.bytes / width))
       bytes_.damaged("announces " + std::to_string(count) + " numbers or letters and holds " +
                      std::to_string(width == 0 ? 0 : tag.bytes / width));

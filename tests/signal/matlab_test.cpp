@@ -236,6 +236,20 @@ TEST(Matlab, dimensions_that_the_bytes_do_not_bear_out_are_refused) {
                {"byte 128", "announces", "holds 40"});
 }
 
+// MATLAB writes 1 x 1 letters that have no bytes.
+TEST(Eeglab, a_letter_without_bytes_is_no_damage) {
+  const Folder folder;
+  write(folder / "x.set", {Eeg{matrix(nullptr, 2, 100)}.variable()});
+  std::ostringstream bytes;
+  bytes << std::ifstream(folder / "x.set", std::ios::binary).rdbuf();
+  std::string whole = bytes.str();
+  // "go": in a tag of its own, of 2 bytes.
+  const std::size_t at = whole.find(std::string("\0go", 3));
+  ASSERT_NE(at, std::string::npos);
+  whole.replace(at - 3, 8, std::string("\x04\0\0\0\0\0\0\0", 8));
+  EXPECT_EQ(envoi::read(folder.write("y.set", whole)).annotations[0].text, "");
+}
+
 TEST(Eeglab, more_events_than_are_there) {
   const Folder folder;
   const char* none[] = {"type"};
