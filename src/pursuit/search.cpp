@@ -267,7 +267,7 @@ Winner Searcher::best_of(const ScreenTables<T>& tables, const ChannelResiduals& 
     if (!(top > 0) || top < least) break;
     if (next >= top) {
       // All at once that could win, or in the beginning that are not far behind.
-      const double from = std::max(least, best_energy > 0 ? 0.0 : 0.5 * top);
+      const double from = std::max(least, opened.empty() ? 0.5 * top : 0.0);
       again.clear();
       while (!stale.empty() && stale.front().bound >= from) {
         again.push_back(stale.front().unit);
