@@ -39,7 +39,7 @@ std::string as_it_is(const std::string& text, const char*) { return text; }
 // A run's options as they were resolved, back to what a person would have typed.
 AnalyzeOptions options_of(const std::string& path) {
   const Decomposition result = read_result(path);
-  AnalyzeOptions out{of_result(result.input), result.conditioning, result.events, result.options};
+  AnalyzeOptions out{of_result(result.input), result.conditioning, result.events, result.options, {}};
   if (out.pursuit.whole || out.pursuit.whole_signal) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();
   if (!out.events.empty()) out.pursuit.window_s.reset(), out.pursuit.hop_s.reset();  // found again in each file
   return out;

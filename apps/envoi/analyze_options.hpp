@@ -40,6 +40,7 @@ struct AnalyzeOptions {
   Conditioning conditioning;
   Events events;
   PursuitOptions pursuit;
+  std::vector<EventWindow> event_windows;  // of the recording at hand
 };
 
 // Reads the file of --like, if any, then lays the options of the line over it.

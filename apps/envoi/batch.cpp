@@ -9,6 +9,7 @@
 #include "command.hpp"
 #include "core/thread_pool.hpp"
 #include "envoi/results.hpp"
+#include "results/quantity.hpp"
 
 namespace envoi::command {
 namespace {
@@ -18,10 +19,11 @@ void verbose_line(const std::string& path, const Decomposition& result, double s
   for (const Segment& s : result.segments)
     signal += static_cast<double>(s.samples) / result.channels.at(s.channel).rate_hz;
   char text[200];
-  std::snprintf(text, sizeof text, "%zu channels, %zu segments, %zu atoms in %.3g s (%.3g x real time), %s",
-                result.channels.size(), result.segments.size(), result.atoms.size(), seconds,
-                seconds > 0 ? signal / seconds : 0.0, result.program.isa.c_str());
-  say("envoi: " + path + ": " + text);
+  std::snprintf(text, sizeof text, " in %.3g s (%.3g x real time), %s", seconds, seconds > 0 ? signal / seconds : 0.0,
+                result.program.isa.c_str());
+  say("envoi: " + path + ": " + results::counted(result.channels.size(), "channel") + ", " +
+      results::counted(result.segments.size(), "segment") + ", " + results::counted(result.atoms.size(), "atom") +
+      text);
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ void Batch::succeeded(std::size_t i, const Analysed& analysed, double seconds) {
   std::string text;
   try {
     job_.outputs->write(path, result, analysed.recording);
-    job_.annotations->write(path, result);
+    job_.annotations->write(path, result, job_.quiet);
     if (job_.json)
       text = to_json(result);
     else if (job_.outputs->empty())

@@ -51,6 +51,9 @@ int standard_output_columns();
 // threads are doing; SIGPIPE becomes an ordinary write error. Call it before any thread is started.
 void watch_signals();
 
+// From now on an interruption is told with the way to continue.
+void say_resumable();
+
 // The work is done: from here on those signals end the process with this exit code, and nothing is said.
 void ending(int code);
 

@@ -91,6 +91,9 @@ Shard parse_shard(const std::string& text) {
   if (slash == std::string::npos)
     usage_error("--shard: '" + one_line(text) +
                 "' must be I/N, such as 2/8: the second of eight runs that share the files");
+  if (slash == 0 || slash + 1 == text.size())
+    usage_error("--shard: '" + one_line(text) + "' has no " + (slash == 0 ? "I, which counts from 1" : "N") +
+                "; give I/N, such as 2/8");
   const Shard shard{parse_count(text.substr(0, slash), "--shard"), parse_count(text.substr(slash + 1), "--shard")};
   if (shard.index > shard.count)
     usage_error("--shard: '" + one_line(text) + "' must count from 1 to " + std::to_string(shard.count));

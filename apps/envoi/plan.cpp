@@ -46,7 +46,7 @@ std::string one(const Plan& plan, double rate_hz) {
   }
   std::string stops;
   const auto stop = [&stops](const std::string& rule) { stops += (stops.empty() ? "" : ", ") + rule; };
-  if (o.stop.atoms) stop(std::to_string(*o.stop.atoms) + " atoms");
+  if (o.stop.atoms) stop(results::counted(*o.stop.atoms, "atom"));
   if (o.stop.snr_db) stop(results::rounded(*o.stop.snr_db, 4) + " dB");
   if (o.stop.energy_left_share) stop(results::rounded(100 * *o.stop.energy_left_share, 3) + " % left");
   if (o.stop.noise_p) stop("noise at " + results::rounded(*o.stop.noise_p, 2));

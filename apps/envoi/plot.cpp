@@ -7,6 +7,7 @@
 #include "envoi/signal.hpp"
 #include "numbers.hpp"
 #include "outputs.hpp"
+#include "source_signal.hpp"
 
 namespace envoi::command {
 namespace {

@@ -24,6 +24,8 @@ class Resume {
   // written, is in use, or belongs to a run of another recording, other options or another program.
   Resume(const PartialFile& file, const std::string& sha256, const AnalyzeOptions& options);
 
+  std::size_t parts_done() const;  // that were kept by runs before
+
   // For a run on these channels. What was kept for other samples is not found.
   Parts parts(const Recording& recording, const std::vector<double>& starts_s);
 

@@ -68,6 +68,8 @@ struct Segment {
   double snr_db = 0;  // 10 log10(energy / residual energy); 0 where nothing was taken out
   double energy_left_share = 1;
   Certificate certificate;
+  std::string event;           // text of the annotation that the window lies about; empty: none
+  double event_s = 0;          // its time, on the recording's own axis
   std::size_t first_atom = 0;  // this segment's atoms are atoms[first_atom .. first_atom + atom_count)
   std::size_t atom_count = 0;
 };

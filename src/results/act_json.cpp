@@ -11,6 +11,7 @@
 #include "results/foreign.hpp"
 #include "results/json_text.hpp"
 #include "results/measure.hpp"
+#include "results/quantity.hpp"
 #include "signal/shared.hpp"
 
 namespace envoi::results {
@@ -259,9 +260,9 @@ std::uint64_t first_sample(const Segment& segment, double rate, const std::strin
 std::string act_json_text(const Decomposition& result, const std::string& name) {
   if (result.channels.size() != 1 || result.segments.empty())
     signal::bad_argument(name, "ACT-lib's JSON holds one channel and its windows, not " +
-                                   std::to_string(result.channels.size()) + " channels and " +
-                                   std::to_string(result.segments.size()) +
-                                   " segments; choose one with --channels, or write .json");
+                                   results::counted(result.channels.size(), "channel") + " and " +
+                                   results::counted(result.segments.size(), "segment") +
+                                   "; analyse one channel alone, or write .json");
   const double rate = result.channels.front().rate_hz;
   const std::vector<Segment>& segments = result.segments;
   const std::uint64_t size = segments.front().samples;
@@ -270,8 +271,8 @@ std::string act_json_text(const Decomposition& result, const std::string& name) 
     most = std::max(most, segment.atom_count);
     if (segment.samples != size)
       signal::bad_argument(name, "ACT-lib's windows have one length, and these have " + std::to_string(size) + " and " +
-                                     std::to_string(segment.samples) + " samples; choose a whole number of windows " +
-                                     "with --from and --to, or write .json");
+                                     std::to_string(segment.samples) +
+                                     " samples; analyse a whole number of windows, or " + "write .json");
     for (const Chirplet& atom : result.atoms_of(segment))
       if (std::abs(std::sin(atom.phase_rad)) > 1e-9)
         signal::bad_argument(name, "ACT-lib's chirplets have phase 0, and the one at " + signal::rounded(atom.time_s) +

@@ -310,6 +310,10 @@ void read_segment(const Node& n, Decomposition& result) {
                          std::to_string(result.channels.size()) + " channels");
   segment.start_s = n.at("start_s").number();
   segment.samples = n.at("samples").count(kMostSamples);
+  n.with("event", [&](const Node& event) {
+    event.read("text", segment.event);
+    event.read("time_s", segment.event_s);
+  });
   n.read("mean", segment.mean);
   n.read("slope_per_s", segment.slope_per_s);
   segment.energy = segment.in_band_share = segment.snr_db = segment.energy_left_share = kUndetermined;

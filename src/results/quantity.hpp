@@ -23,4 +23,7 @@ std::string quantity_with_error(double value, double error, std::string_view uni
 // Columns a UTF-8 text takes on a terminal, one a code point.
 std::size_t display_width(std::string_view text);
 
+// "1 atom", "2 atoms".
+std::string counted(std::size_t count, const std::string& one);
+
 }  // namespace envoi::results

@@ -69,6 +69,8 @@ std::string segment_line(const Decomposition& result, const Segment& s) {
   const double end_s = s.start_s + static_cast<double>(s.samples) / channel.rate_hz;
   std::string line = "channel " + signal::printable(channel.name, 60) + ", " + time_text(s.start_s, channel.rate_hz) +
                      " to " + time_text(end_s, channel.rate_hz) + " s";
+  if (!s.event.empty())
+    line += ", event '" + signal::printable(s.event, 60) + "' at " + time_text(s.event_s, channel.rate_hz) + " s";
   if (s.stop_reason == StopReason::missing)
     return line + ": left out, " + std::to_string(s.missing_samples) + " samples missing";
   if (s.stop_reason == StopReason::silence && s.atom_count == 0) return line + ": silence";
@@ -169,7 +171,7 @@ std::string foot(const Decomposition& result, const Body& rows) {
     text += std::to_string(rows.hidden) + " more atoms are not shown; -o FILE.json or FILE.tsv holds them all\n";
   if (result.segments.size() > 1) {
     text +=
-        std::to_string(result.segments.size()) + " segments, " + std::to_string(rows.shown + rows.hidden) + " atoms";
+        results::counted(result.segments.size(), "segment") + ", " + results::counted(rows.shown + rows.hidden, "atom");
     if (rows.without > 0) text += "; " + std::to_string(rows.without) + " without an atom";
     if (rows.left_out > 0) text += "; " + std::to_string(rows.left_out) + " left out for missing samples";
     text += '\n';

@@ -212,6 +212,12 @@ void add_segment(JsonText& out, const Decomposition& result, const Segment& segm
   out.add("channel", std::uint64_t{segment.channel});
   out.add("start_s", segment.start_s);
   out.add("samples", std::uint64_t{segment.samples});
+  if (!segment.event.empty()) {
+    out.open("event", '{');
+    out.add("text", segment.event);
+    out.add("time_s", segment.event_s);
+    out.close('}');
+  }
   out.add("mean", segment.mean);
   out.add("slope_per_s", segment.slope_per_s);
   out.add("energy", segment.energy);

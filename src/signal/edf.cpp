@@ -190,6 +190,8 @@ Recording read_edf(const Input& input, const ReadOptions& options) {
     }
     double doubles = 0;
     for (const std::size_t i : wanted) {
+      const EdfSignal& signal = header.signals[i];
+      if (!signal.remark.empty()) header.warnings.push_back("channel '" + signal.label + "': " + signal.remark);
       const double per_record = static_cast<double>(header.signals[i].samples_per_record);
       if (!(per_record / header.record_s >= 1e-9 && per_record / header.record_s <= 1e15)) {
         bad_file(input.name, "data records of " + rounded(header.record_s) + " s (byte 244) give channel '" +

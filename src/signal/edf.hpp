@@ -23,6 +23,7 @@ struct EdfSignal {
   double physical_low = 0;
   bool is_annotations = false;
   bool is_status = false;  // BioSemi's trigger word
+  std::string remark;      // what a reader of it is told, or empty
   std::string fault;       // why its samples cannot be scaled, or empty
 };
 

@@ -102,7 +102,7 @@ struct Scale {
   std::string_view physical_low, physical_high, digital_low, digital_high;
 };
 
-void set_scale(EdfSignal& signal, const Scale& scale, std::vector<std::string>& warnings) {
+void set_scale(EdfSignal& signal, const Scale& scale) {
   const auto physical_low = Fields::lenient_number(scale.physical_low);
   const auto physical_high = Fields::lenient_number(scale.physical_high);
   const auto digital_low = Fields::lenient_number(scale.digital_low);
@@ -118,7 +118,7 @@ void set_scale(EdfSignal& signal, const Scale& scale, std::vector<std::string>& 
     signal.digital_low = *digital_low;
     signal.physical_low = *physical_low;
     if (*digital_low > *digital_high) {
-      warnings.push_back("channel '" + signal.label + "': digital minimum above maximum; scaled as they stand");
+      signal.remark = "digital minimum above maximum; scaled as they stand";
     }
   }
 }
@@ -147,7 +147,7 @@ void read_signals(Fields& fields, std::size_t count, EdfHeader& header) {
     signals[i].offset = header.record_bytes;
     header.record_bytes += signals[i].samples_per_record * header.sample_bytes();
     if (signals[i].is_annotations) continue;
-    set_scale(signals[i], scales[i], header.warnings);
+    set_scale(signals[i], scales[i]);
     if (samples == 0) signals[i].fault = "it has no samples";
   }
 }
@@ -207,7 +207,8 @@ EdfHeader read_edf_header(const Input& input) {
   header.plus = reserved.starts_with("EDF+") || reserved.starts_with("BDF+");
   header.discontinuous = header.plus && reserved.substr(4).starts_with("D");
   header.start = iso_start(date, time, header.plus ? recording_field : std::string_view());
-  if (header.start.empty()) {
+  const bool unknown = date == "01.01.85" && time == "00.00.00";  // EDF+'s words for it, and ours
+  if (header.start.empty() && !unknown) {
     header.warnings.push_back("the start '" + printable(date) + " " + printable(time) + "' is no date and time");
   }
   if (header.record_s < 0) fields.bad("the duration of a data record", rounded(header.record_s), 244);

@@ -94,8 +94,9 @@ Scaled range_of(const std::string& path, const Channel& channel) {
       if (fits(range, low, high, slack)) return range;
     }
   }
-  bad_argument(path, "channel '" + channel.name + "' runs from " + rounded(low, 3) + " to " + rounded(high, 3) + " " +
-                         channel.unit + ", which the 8 characters of an EDF header cannot say; write .npy");
+  bad_argument(path, "channel '" + channel.name + "' runs from " + rounded(low, 3) + " to " + rounded(high, 3) +
+                         (channel.unit.empty() ? "" : " " + channel.unit) +
+                         ", which the 8 characters of an EDF header cannot say; write .npy");
 }
 
 // --- Records ---------------------------------------------------------------------------------------------------------
