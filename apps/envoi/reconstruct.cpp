@@ -87,6 +87,8 @@ int run_reconstruct(const Arguments& arguments) {
     taken.require(output);
     core::AtomicFile::check(output);
   }
+  if (!arguments.signal.empty() && !arguments.residual && std::none_of(outputs.begin(), outputs.end(), is_edf))
+    usage_error("--signal is for --residual, and for the annotations that .edf and .bdf take along");
   Decomposition result;
   std::vector<Channel> channels;
   try {
