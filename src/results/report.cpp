@@ -70,6 +70,10 @@ void add_segments(JsonText& out, const std::vector<Segment>& segments) {
   add_column(out, "energy_left_share", segments, [](const Segment& s) { return s.energy_left_share; });
   add_column(out, "bound", segments, [](const Segment& s) { return s.certificate.bound; });
   add_column(out, "atoms", segments, [&](const Segment& s) { return count(s.atom_count); });
+  if (std::any_of(segments.begin(), segments.end(), [](const Segment& s) { return !s.event.empty(); })) {
+    add_column(out, "event", segments, [](const Segment& s) { return s.event; });
+    add_column(out, "event_s", segments, [](const Segment& s) { return s.event_s; });
+  }
   out.close('}');
 }
 
