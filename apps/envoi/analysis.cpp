@@ -146,6 +146,7 @@ Analysed analyze_file(const FileAnalysis& file) {
   result.conditioning = options.conditioning;
   result.events = options.events;
   result.warnings = merged(result.warnings, result.channels);
+  for (std::string& warning : limit_warnings(result)) result.warnings.push_back(std::move(warning));
   if (!file.quiet)
     for (const std::string& warning : result.warnings) warn(recording.name + ": " + warning);
   result.warnings.insert(result.warnings.begin(), recording.warnings.begin(), recording.warnings.end());

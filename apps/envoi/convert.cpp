@@ -33,7 +33,9 @@ int run_convert(const Arguments& arguments) {
   } catch (...) {
     return report_current_exception(arguments.result);
   }
-  for (const std::string& warning : result.warnings) warn(result.source.name + ": " + warning);
+  // What a result of ours says was said when it was made.
+  if (result.program.version.empty())
+    for (const std::string& warning : result.warnings) warn(result.source.name + ": " + warning);
   std::vector<Channel> signal;
   if (!arguments.signal.empty()) signal = read_source(arguments.signal, result, arguments.force).channels;
   for (const std::string& output : arguments.outputs) write_result(output, result, signal);

@@ -20,6 +20,10 @@ namespace envoi {
 ENVOI_API Decomposition decompose(const Channel& channel, const PursuitOptions& options = {});
 ENVOI_API Decomposition decompose(const Recording& recording, const PursuitOptions& options = {});
 
+// Sentences about atoms that have the longest or shortest duration that was sought, where these are many: they say that
+// the range is too narrow, not how long those atoms are.
+ENVOI_API std::vector<std::string> limit_warnings(const Decomposition& result);
+
 // What a run would cost, without running it.
 struct Plan {
   PursuitOptions options;  // resolved: every default filled in

@@ -97,7 +97,6 @@ class Run {
         add_windows(begin, end);
       }
     }
-    warn_of_limits();
     return std::move(out_);
   }
 
@@ -168,7 +167,6 @@ class Run {
 
   void add_windows(std::size_t begin, std::size_t end);
   void warn_of(std::size_t c, std::size_t rejected);
-  void warn_of_limits();
 
   std::span<const Channel> channels_;
   const PursuitOptions& options_;
@@ -249,26 +247,6 @@ void Run::warn_of(std::size_t c, std::size_t rejected) {
   }
 }
 
-// Atoms whose duration is as long (or short) as was allowed say that the range is too narrow, not how long they are.
-void Run::warn_of_limits() {
-  const std::optional<Range>& durations = out_.options.durations_s;
-  if (!durations || out_.options.grid || !out_.options.refine || durations->low == durations->high) return;
-  std::size_t longest = 0, shortest = 0;
-  for (const Chirplet& atom : out_.atoms) {
-    longest += atom.duration_s >= durations->high * (1 - 1e-9);
-    shortest += atom.duration_s <= durations->low * (1 + 1e-9);
-  }
-  const auto warn = [&](std::size_t count, const char* which, double limit_s) {
-    if (count < kLeastAtLimit || count < kShareAtLimit * static_cast<double>(out_.atoms.size())) return;
-    std::ostringstream text;
-    text << count << " of " << out_.atoms.size() << " atoms have the " << which << " duration sought, " << limit_s
-         << " s: --durations with more room would show theirs";
-    out_.warnings.push_back(text.str());
-  };
-  warn(longest, "longest", durations->high);
-  warn(shortest, "shortest", durations->low);
-}
-
 }  // namespace
 
 Decomposition decompose(const Channel& channel, const PursuitOptions& options) {
@@ -280,6 +258,27 @@ Decomposition decompose(const Recording& recording, const PursuitOptions& option
     throw Error(ErrorKind::bad_file, recording.name + ": there is no data channel to analyse");
   Decomposition out = Run(recording.channels, options).run();
   out.source = {recording.name, recording.sha256, recording.format, recording.start};
+  return out;
+}
+
+std::vector<std::string> limit_warnings(const Decomposition& result) {
+  std::vector<std::string> out;
+  const std::optional<Range>& durations = result.options.durations_s;
+  if (!durations || result.options.grid || !result.options.refine || durations->low == durations->high) return out;
+  std::size_t longest = 0, shortest = 0;
+  for (const Chirplet& atom : result.atoms) {
+    longest += atom.duration_s >= durations->high * (1 - 1e-9);
+    shortest += atom.duration_s <= durations->low * (1 + 1e-9);
+  }
+  const auto warn = [&](std::size_t count, const char* which, double limit_s) {
+    if (count < kLeastAtLimit || count < kShareAtLimit * static_cast<double>(result.atoms.size())) return;
+    std::ostringstream text;
+    text << count << " of " << result.atoms.size() << " atoms have the " << which << " duration sought, " << limit_s
+         << " s: --durations with more room would show theirs";
+    out.push_back(text.str());
+  };
+  warn(longest, "longest", durations->high);
+  warn(shortest, "shortest", durations->low);
   return out;
 }
 

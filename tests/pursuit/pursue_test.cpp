@@ -219,7 +219,7 @@ TEST(Decompose, says_when_the_durations_are_too_short_for_what_is_there) {
   options.stop.atoms = 1;
   const auto said = [&](double longest) {
     options.durations_s = Range{0.06, longest};
-    for (const std::string& warning : decompose(channel, options).warnings) {
+    for (const std::string& warning : limit_warnings(decompose(channel, options))) {
       if (warning.find("longest duration") != std::string::npos) return true;
     }
     return false;
