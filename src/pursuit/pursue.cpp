@@ -160,7 +160,7 @@ class Run {
     add_channel(c, pursuit::whole_grid(channel, resolved_[c].options));
     if (!wanted(next_part_++)) return;
     // Few stretches at once: the sooner some are finished for good.
-    const std::int64_t at_once = 8 * (1 + static_cast<std::int64_t>(pool_.size()));
+    const std::int64_t at_once = 16 * (1 + static_cast<std::int64_t>(pool_.size()));
     add_result(c, pursuit::take_apart_whole(channel, resolved_[c].options, pool_, hooks, at_once));
     ++progress_.segments_done;
   }
