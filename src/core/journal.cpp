@@ -86,7 +86,7 @@ std::uint64_t checksum(std::string_view bytes, std::uint64_t seed) {
     mix(word);
   }
   std::uint64_t rest = 0;
-  std::memcpy(&rest, bytes.data() + i, bytes.size() - i);
+  if (i < bytes.size()) std::memcpy(&rest, bytes.data() + i, bytes.size() - i);
   mix(rest);
   return sum;
 }

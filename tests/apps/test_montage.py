@@ -79,7 +79,13 @@ class Montage(InFolder):
             done = envoi("analyze", path, *options, "--from", 4, "--to", 8, "-o", cut)
             self.assertEqual(done.returncode, 0, done.stderr)
         cut = json.loads((self.folder / "cut.json").read_text())["segments"]
-        self.assertEqual(cut, [x for x in whole if 4 <= x["start_s"] < 8])
+        same = [x for x in whole if 4 <= x["start_s"] < 8]
+        self.assertEqual(len(cut), len(same))
+        for a, b in zip(cut, same):  # times are counted from another sample, so their last digits may differ
+            self.assertEqual(a["start_s"], b["start_s"])
+            for key in ("time_s", "frequency_hz", "amplitude", "energy"):
+                for x, y in zip(a["atoms"], b["atoms"], strict=True):
+                    self.assertAlmostEqual(x[key], y[key], delta=1e-9 * abs(y[key]))
         rest = envoi("reconstruct", self.folder / "cut.json", "--signal", path, "--residual", "-o", self.folder / "r.npy")
         self.assertEqual(rest.returncode, 0, rest.stderr)
         energy = sum(x["energy"] * x["energy_left_share"] for x in cut)
