@@ -1,11 +1,11 @@
 // A matrix product with an ending: A B is made tile by tile, and each tile goes through the ending while it is in the
 // cache; the product itself is stored only where the ending stores it.
 //
-// fp32 and bf16 are summed in fp32, fp64 in fp64. The bits of a result depend on its own row of A, its own column of
-// B, their depth and the instruction set; not on the other rows and columns, threads, strides or kind of source. bf16
-// gives the bits of the same numbers in fp32. A product with nothing to sum is 0.
-// Every function throws Error (bad_argument) for shapes and types that do not fit, and takes the number of threads,
-// 0 being the default (ENVOI_THREADS, else all processors). An ending of one's own: envoi/ending.hpp.
+// fp32, bf16 and fp16 are summed in fp32, fp64 in fp64. The bits of a result depend on its own row of A, its own column
+// of B, their depth and the instruction set; not on the other rows and columns, threads, strides or kind of source.
+// bf16 and fp16 give the bits of the same numbers in fp32. A product with nothing to sum is 0. Every function throws
+// Error (bad_argument) for shapes and types that do not fit, and takes the number of threads, 0 being the default
+// (ENVOI_THREADS, else all processors). An ending of one's own: envoi/ending.hpp.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,37 @@ struct bfloat16 {
   explicit operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 };
 
-enum class DType { f32, f64, bf16 };
+// IEEE binary16. Rounded to the nearest, ties to even; what is too large becomes infinity, NaN stays NaN.
+struct float16 {
+  std::uint16_t bits = 0;
+
+  float16() = default;
+  explicit float16(float value) {
+    const auto wide = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = (wide >> 16) & 0x8000u, magnitude = wide & 0x7FFFFFFFu;
+    std::uint32_t narrow = 0x7C00u;  // infinity
+    if (magnitude > 0x7F800000u) {
+      narrow = 0x7E00u | ((magnitude >> 13) & 0x1FFu);
+    } else if (magnitude < 0x38800000u) {  // below 2^-14: multiples of 2^-24, which is the last place of 0.5
+      narrow = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000u;
+    } else if (magnitude < 0x47800000u) {  // below 2^16; the carry of what rounds up to it makes infinity
+      narrow = (magnitude - 0x38000000u + 0xFFFu + ((magnitude >> 13) & 1u)) >> 13;
+    }
+    bits = static_cast<std::uint16_t>(sign | narrow);
+  }
+  explicit operator float() const {
+    const std::uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7FFFu;
+    std::uint32_t wide = (magnitude << 13) + 0x38000000u;
+    if (magnitude >= 0x7C00u) {
+      wide = (magnitude << 13) | 0x7F800000u;
+    } else if (magnitude < 0x0400u) {
+      wide = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+    }
+    return std::bit_cast<float>(sign | wide);
+  }
+};
+
+enum class DType { f32, f64, bf16, f16 };
 
 template <class T>
 inline constexpr DType dtype_of = T::unknown_type;
@@ -32,6 +62,8 @@ template <>
 inline constexpr DType dtype_of<double> = DType::f64;
 template <>
 inline constexpr DType dtype_of<bfloat16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<float16> = DType::f16;
 
 // Element (i, j) is at data[i * row_stride + j * column_stride]; strides count elements, may be 0 or negative, and rows
 // may overlap (in what is read only). Rows x columns stored by columns: Matrix(data, rows, columns, 1, rows).

@@ -21,7 +21,7 @@ using FillRows = std::function<void(std::int64_t first, std::int64_t count, T* r
 // A matrix as one side of a product. It refers to what it is made from and holds nothing.
 class ENVOI_API Operand {
  public:
-  // fp32, fp64 or bf16 with any strides.
+  // fp32, fp64, bf16 or fp16 with any strides.
   Operand(const Matrix& matrix) : matrix_(matrix) {}
   // Row i is signal[i * hop] and what follows, `length` samples, as many rows as fit; nothing is copied.
   template <class T>

@@ -42,7 +42,7 @@ void run(const Operand& a, const Columns& b, const EndingCall<T>& call, core::Th
 // --- For searches of a dictionary: A is its rows, the columns of B are signals ---
 
 // maxima[block][signal]: the largest |product| of each kTileRows rows, rounded in fp32 like the products themselves;
-// NaN where there is one. A in fp32 or bf16, B alike.
+// NaN where there is one. A in fp32, bf16 or fp16, B alike.
 void block_maxima(const Operand& a, const Columns& b, MutableMatrix maxima, core::ThreadPool& pool);
 
 // The k best of every column by value or by magnitude, winners[column][k], best first; ties to the lower row.

@@ -71,10 +71,10 @@ std::shared_ptr<const Packed::Data> pack(const Operand& b, core::ThreadPool& poo
     pack_all<double>(vectors, *data, pool);
   } else {
     data->lanes = kernel<float, float, float>().lanes;
-    if (data->dtype == DType::f32) {
-      pack_all<float>(vectors, *data, pool);
-    } else {
+    if (data->dtype == DType::bf16) {
       pack_all<bfloat16>(vectors, *data, pool);
+    } else {
+      pack_all<float>(vectors, *data, pool);
     }
   }
   return data;

@@ -15,7 +15,7 @@ namespace envoi::gemm {
 
 struct Packed::Data {
   std::int64_t rows = 0, columns = 0;
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  // of B; fp16 is kept as fp32
   int lanes = 0;
   std::int64_t padded = 0;  // rows, filled up
   std::unique_ptr<std::byte[]> memory;

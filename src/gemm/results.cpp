@@ -104,14 +104,6 @@ void want_even(const Shape& shape, const std::string& name) {
 }
 
 template <class T>
-T read(const Port& port, std::int64_t row, std::int64_t column) {
-  const std::int64_t at = row * port.row_stride + column * port.column_stride;
-  return port.dtype == DType::f32   ? static_cast<T>(static_cast<const float*>(port.data)[at])
-         : port.dtype == DType::f64 ? static_cast<T>(static_cast<const double*>(port.data)[at])
-                                    : static_cast<T>(static_cast<float>(static_cast<const bfloat16*>(port.data)[at]));
-}
-
-template <class T>
 void write(const Port& port, std::int64_t row, std::int64_t column, T value) {
   const std::int64_t at = row * port.row_stride + column * port.column_stride;
   void* data = const_cast<void*>(port.data);
@@ -119,8 +111,10 @@ void write(const Port& port, std::int64_t row, std::int64_t column, T value) {
     static_cast<float*>(data)[at] = static_cast<float>(value);
   } else if (port.dtype == DType::f64) {
     static_cast<double*>(data)[at] = static_cast<double>(value);
-  } else {
+  } else if (port.dtype == DType::bf16) {
     static_cast<bfloat16*>(data)[at] = bfloat16(static_cast<float>(value));
+  } else {
+    static_cast<float16*>(data)[at] = float16(static_cast<float>(value));
   }
 }
 

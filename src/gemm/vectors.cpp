@@ -83,6 +83,20 @@ Vectors::Vectors(const Operand& operand, bool as_columns) : operand_(&operand), 
   check_matrix(matrix_, name);
 }
 
+template <class Stored, class T>
+void Vectors::copy_stored(std::int64_t first, std::int64_t count, T* to, std::int64_t stride) const {
+  const std::int64_t depth = matrix_.columns;
+  // What lies one after another at once, else in blocks that use whole cache lines.
+  const std::int64_t block = operand_->gathered_ || matrix_.column_stride == 1 ? depth : 32;
+  for (std::int64_t k0 = 0; k0 < depth; k0 += block) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const Stored* from = where<Stored>(first + i);
+      const std::int64_t end = std::min(k0 + block, depth);
+      for (std::int64_t k = k0; k < end; ++k) to[i * stride + k] = static_cast<T>(from[k * matrix_.column_stride]);
+    }
+  }
+}
+
 template <class T>
 void Vectors::copy(std::int64_t first, std::int64_t count, T* to, std::int64_t stride) const {
   const std::int64_t depth = matrix_.columns;
@@ -105,20 +119,12 @@ void Vectors::copy(std::int64_t first, std::int64_t count, T* to, std::int64_t s
     for (std::int64_t i = 0; i < count; ++i) {
       std::memcpy(to + i * stride, where<T>(first + i), static_cast<std::size_t>(depth) * sizeof(T));
     }
-  } else if (operand_->gathered_) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const T* from = where<T>(first + i);
-      for (std::int64_t k = 0; k < depth; ++k) to[i * stride + k] = from[k * matrix_.column_stride];
-    }
-  } else {  // in blocks that use whole cache lines
-    for (std::int64_t k0 = 0; k0 < depth; k0 += 32) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const T* from = where<T>(first + i);
-        const std::int64_t end = std::min(k0 + 32, depth);
-        for (std::int64_t k = k0; k < end; ++k) to[i * stride + k] = from[k * matrix_.column_stride];
-      }
-    }
+    return;
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (dtype() == DType::f16) return copy_stored<float16>(first, count, to, stride);
+  }
+  copy_stored<T>(first, count, to, stride);
 }
 template void Vectors::copy(std::int64_t, std::int64_t, float*, std::int64_t) const;
 template void Vectors::copy(std::int64_t, std::int64_t, double*, std::int64_t) const;

@@ -17,20 +17,25 @@ class Vectors {
   std::int64_t depth() const { return matrix_.columns; }
   DType dtype() const { return matrix_.dtype; }
   bool made() const { return operand_->fill_f32_ || operand_->fill_f64_; }
-  // Numbers of a vector lie one after another, and can be read where they are.
-  bool in_place() const { return !made() && (matrix_.column_stride == 1 || matrix_.columns <= 1); }
+  // Numbers of a vector lie one after another, and can be read where they are. fp16 never is: copies of it are fp32.
+  bool in_place() const {
+    return !made() && dtype() != DType::f16 && (matrix_.column_stride == 1 || matrix_.columns <= 1);
+  }
   const Matrix& matrix() const { return matrix_; }  // of what is stored
 
   template <class T>
   const T* where(std::int64_t i) const {  // of one in place
     return static_cast<const T*>(matrix_.data) + source(i) * matrix_.row_stride;
   }
-  // Copies or makes vectors [first, first + count), `stride` numbers apart.
+  // Copies or makes vectors [first, first + count), `stride` numbers apart. T is the type of the matrix, float for
+  // fp16.
   template <class T>
   void copy(std::int64_t first, std::int64_t count, T* to, std::int64_t stride) const;
 
  private:
   Vectors(const Operand& operand, bool as_columns);
+  template <class Stored, class T>
+  void copy_stored(std::int64_t first, std::int64_t count, T* to, std::int64_t stride) const;
   std::int64_t source(std::int64_t i) const {
     return operand_->gathered_ ? operand_->indices_[static_cast<std::size_t>(i)] : i;
   }

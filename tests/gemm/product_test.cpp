@@ -20,6 +20,7 @@ void check_product(std::int64_t m, std::int64_t n, std::int64_t k, int layout_a,
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
       const double rounding = std::is_same_v<C, bfloat16>        ? 0x1p-8 * std::abs(expected(i, j))
+                              : std::is_same_v<C, float16>       ? 0x1p-11 * std::abs(expected(i, j)) + 0x1p-25
                               : wide && std::is_same_v<C, float> ? 0x1p-24 * std::abs(expected(i, j))
                                                                  : 0;
       ASSERT_NEAR(at<C>(c.matrix, i, j), expected(i, j), 1.01 * (expected.bound(i, j, wide) + rounding) + 1e-300)
@@ -46,13 +47,18 @@ void check_shapes() {
 
 TEST(gemm_product, fp32_within_the_bound_of_double) { check_shapes<float, float, float>(); }
 TEST(gemm_product, fp64_within_the_bound_of_double) { check_shapes<double, double, double>(); }
-TEST(gemm_product, bf16_operands_are_exact_in_fp32) {
+TEST(gemm_product, bf16_and_fp16_operands_are_exact_in_fp32) {
   check_shapes<bfloat16, bfloat16, float>();
   check_shapes<bfloat16, float, float>();
   check_shapes<float, bfloat16, float>();
+  check_shapes<float16, float16, float>();
+  check_shapes<float16, float, float>();
+  check_shapes<bfloat16, float16, float>();
 }
 TEST(gemm_product, results_are_rounded_to_the_type_that_takes_them) {
   check_shapes<float, float, bfloat16>();
+  check_shapes<float16, float16, float16>();
+  check_shapes<double, double, float16>();
   check_shapes<float, float, double>();
   check_shapes<double, double, float>();
 }

@@ -41,7 +41,7 @@ std::vector<T> noise(std::int64_t count) {
 
 template <class T>
 double number(T value) {
-  if constexpr (std::is_same_v<T, bfloat16>) {
+  if constexpr (sizeof(T) == 2) {
     return static_cast<float>(value);
   } else {
     return static_cast<double>(value);

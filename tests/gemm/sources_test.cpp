@@ -85,6 +85,7 @@ void check_gathered() {
 TEST(gemm_sources, gathered_rows_are_the_rows_they_name) {
   check_gathered<float>();
   check_gathered<bfloat16>();
+  check_gathered<float16>();
 }
 
 template <class T>
@@ -127,19 +128,50 @@ TEST(gemm_sources, what_a_synthesiser_throws_comes_out) {
       store(Operand::synthesised(500, 10, fill), Matrix(b.data(), 10, 10), MutableMatrix(c.data(), 500, 10), 2), Error);
 }
 
-TEST(gemm_sources, bf16_gives_the_bits_of_the_same_numbers_in_fp32) {
-  for (int i = 0; i < effort(40); ++i) {
-    const std::int64_t m = draw(1, 100), n = draw(1, 100), k = draw(0, 90);
-    const std::vector<bfloat16> a = noise<bfloat16>(m * k), b = noise<bfloat16>(k * n);
-    std::vector<float> wide_a, wide_b;
-    for (const bfloat16 x : a) wide_a.push_back(static_cast<float>(x));
-    for (const bfloat16 x : b) wide_b.push_back(static_cast<float>(x));
-    const Matrix na(a.data(), m, k), nb(b.data(), k, n), wa(wide_a.data(), m, k), wb(wide_b.data(), k, n);
-    const std::vector<float> wanted = product<float>(wa, wb);
-    ASSERT_EQ(product<float>(na, nb), wanted);
-    ASSERT_EQ(product<float>(na, wb), wanted);
-    ASSERT_EQ(product<float>(wa, nb), wanted);
+// The same numbers in fp32, row after row.
+template <class T>
+std::vector<float> widened(const Matrix& m) {
+  std::vector<float> wide;
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    for (std::int64_t j = 0; j < m.columns; ++j) wide.push_back(static_cast<float>(at<T>(m, i, j)));
   }
+  return wide;
+}
+template <class A, class B>
+void check_narrow() {
+  for (int i = 0; i < effort(40); ++i) {
+    const std::int64_t m = draw(1, 200), n = draw(1, 200), k = draw(0, 90);
+    const Held<A> a = hold<A>(m, k, draw(0, 5));
+    const Held<B> b = hold<B>(k, n, draw(0, 5));
+    const std::vector<float> wide_a = widened<A>(a.matrix), wide_b = widened<B>(b.matrix);
+    const Matrix wa(wide_a.data(), m, k), wb(wide_b.data(), k, n);
+    const std::vector<float> wanted = product<float>(wa, wb);
+    const auto threads = static_cast<unsigned>(draw(1, 3));
+    ASSERT_EQ(product<float>(a.matrix, b.matrix, threads), wanted);
+    ASSERT_EQ(product<float>(a.matrix, wb, threads), wanted);
+    ASSERT_EQ(product<float>(wa, b.matrix, threads), wanted);
+    ASSERT_EQ(product<float>(a.matrix, Packed(b.matrix)), wanted);
+    ASSERT_EQ(Packed(b.matrix).dtype(), dtype_of<B>);
+  }
+}
+TEST(gemm_sources, bf16_and_fp16_give_the_bits_of_the_same_numbers_in_fp32) {
+  check_narrow<bfloat16, bfloat16>();
+  check_narrow<float16, float16>();
+  check_narrow<bfloat16, float16>();
+  check_narrow<float16, bfloat16>();
+}
+
+TEST(gemm_sources, shifts_and_groups_of_fp16_are_those_of_fp32) {
+  const std::int64_t length = 37, hop = 5, n = 70, k = length;
+  const std::vector<float16> signal = noise<float16>(900), filters = noise<float16>(2 * k * n);
+  const std::vector<float> wide = widened<float16>(Matrix(signal.data(), 1, 900));
+  const std::vector<float> wide_filters = widened<float16>(Matrix(filters.data(), 2 * k, n));
+  const auto both = [&](const auto& of_a, const auto& of_b) {
+    const Operand a = Operand::shifts(std::span(of_a), length, hop);
+    const std::vector<Packed> parts{Packed(Matrix(of_b.data(), k, n)), Packed(Matrix(of_b.data() + k * n, k, n))};
+    return product<float>(a, Columns::grouped(parts, {100, a.rows() - 100}), 2);
+  };
+  EXPECT_EQ(both(signal, filters), both(wide, wide_filters));
 }
 
 TEST(gemm_sources, groups_have_a_b_each_and_may_be_empty) {

@@ -10,8 +10,10 @@ ENVOI_SELDOM void spill_stage(const Port& port, std::int64_t row, std::int64_t c
       static_cast<float*>(data)[element] = static_cast<float>(stage[i]);
     } else if (port.dtype == DType::f64) {
       static_cast<double*>(data)[element] = static_cast<double>(stage[i]);
-    } else {
+    } else if (port.dtype == DType::bf16) {
       static_cast<bfloat16*>(data)[element] = bfloat16(static_cast<float>(stage[i]));
+    } else {
+      static_cast<float16*>(data)[element] = float16(static_cast<float>(stage[i]));
     }
   }
 }

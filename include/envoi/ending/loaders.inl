@@ -11,8 +11,10 @@ ENVOI_SELDOM void fill_stage(const Port& port, std::int64_t row, std::int64_t co
       stage[i] = static_cast<T>(static_cast<const float*>(port.data)[element]);
     } else if (port.dtype == DType::f64) {
       stage[i] = static_cast<T>(static_cast<const double*>(port.data)[element]);
-    } else {
+    } else if (port.dtype == DType::bf16) {
       stage[i] = static_cast<T>(static_cast<float>(static_cast<const bfloat16*>(port.data)[element]));
+    } else {
+      stage[i] = static_cast<T>(static_cast<float>(static_cast<const float16*>(port.data)[element]));
     }
   }
 }
