@@ -37,6 +37,12 @@ ENVOI_API void residual_squares(const Operand& a, const Columns& b, Matrix resid
 ENVOI_API void swiglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads = 0);
 // gated = gelu(g) u, gelu(g) = g (1 + tanh(sqrt(2 / pi) (g + 0.044715 g^3))) / 2.
 ENVOI_API void geglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads = 0);
+// The same of p = A B with row m times scale[m], the scale rows x 1; `projected` keeps p, rows x columns. Matrix() is a
+// scale of 1, MutableMatrix() keeps nothing.
+ENVOI_API void swiglu(const Operand& a, const Columns& b, Matrix scale, MutableMatrix gated,
+                      MutableMatrix projected = {}, unsigned threads = 0);
+ENVOI_API void geglu(const Operand& a, const Columns& b, Matrix scale, MutableMatrix gated,
+                     MutableMatrix projected = {}, unsigned threads = 0);
 
 // Each pair of columns (x, y) of A B becomes (x cos - y sin, x sin + y cos); cosine and sine are rows x columns / 2
 // (Su et al. 2021).

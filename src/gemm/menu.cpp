@@ -31,6 +31,25 @@ void run_menu(ApplyTile<float> Menu<float>::*single, ApplyTile<double> Menu<doub
 
 struct Stateless {};
 
+// An ending of the menu, and one that also keeps what it is made from.
+struct Gate {
+  ApplyTile<float> Menu<float>::*single;
+  ApplyTile<double> Menu<double>::*twice;
+};
+
+void run_gate(const Gate& plain, const Gate& kept, const Operand& a, const Columns& b, const Matrix& scale,
+              const MutableMatrix& gated, const MutableMatrix& projected, unsigned threads) {
+  static constexpr float kOne = 1;
+  const auto given = [](const Matrix& m) { return m.data || m.rows != 0 || m.columns != 0; };
+  Ports results{{PortKind::store_half, gated, "gated"}};
+  if (given(projected)) results.push_back({PortKind::store, projected, "projected"});
+  const Gate& gate = given(projected) ? kept : plain;
+  core::ThreadPool pool(threads_for(a, b, threads));
+  run_menu(gate.single, gate.twice, a, b, Stateless{},
+           {{PortKind::column, given(scale) ? scale : Matrix(&kOne, a.rows(), 1, 0, 0), "scale"}}, std::move(results),
+           pool);
+}
+
 std::vector<Winner> winners_of(const char* name, const Operand& a, const Columns& columns, std::int64_t slots,
                                PortKind kind, std::int64_t k, core::ThreadPool& pool) {
   std::optional<Columns> own;
@@ -105,14 +124,20 @@ void residual_squares(const Operand& a, const Columns& b, Matrix residual, Mutab
            {{PortKind::store, sum, "sum"}, {PortKind::sum_n, squares, "squares"}}, pool);
 }
 
+void swiglu(const Operand& a, const Columns& b, Matrix scale, MutableMatrix gated, MutableMatrix projected,
+            unsigned threads) {
+  run_gate({ENVOI_MENU(SwiGlu)}, {ENVOI_MENU(SwiGluKept)}, a, b, scale, gated, projected, threads);
+}
 void swiglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads) {
-  core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(SwiGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated, "gated"}}, pool);
+  swiglu(a, b, Matrix(), gated, {}, threads);
 }
 
+void geglu(const Operand& a, const Columns& b, Matrix scale, MutableMatrix gated, MutableMatrix projected,
+           unsigned threads) {
+  run_gate({ENVOI_MENU(GeGlu)}, {ENVOI_MENU(GeGluKept)}, a, b, scale, gated, projected, threads);
+}
 void geglu(const Operand& a, const Columns& b, MutableMatrix gated, unsigned threads) {
-  core::ThreadPool pool(threads_for(a, b, threads));
-  run_menu(ENVOI_MENU(GeGlu), a, b, Stateless{}, {}, {{PortKind::store_half, gated, "gated"}}, pool);
+  geglu(a, b, Matrix(), gated, {}, threads);
 }
 
 void rope(const Operand& a, const Columns& b, Matrix cosine, Matrix sine, MutableMatrix turned, unsigned threads) {

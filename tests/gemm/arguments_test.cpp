@@ -60,6 +60,10 @@ TEST_F(gemm_arguments, shapes_that_do_not_meet) {
   EXPECT_REFUSED("residual is 4 x 7",
                  residual_squares(a, b, Matrix(numbers.data(), 4, 7), c, MutableMatrix(out.data(), 4, 1)));
   EXPECT_REFUSED("pairs", swiglu(a, Matrix(numbers.data(), 6, 7), MutableMatrix(out.data(), 4, 3)));
+  const MutableMatrix gated(out.data(), 4, 4), projected(out.data() + 100, 4, 8);
+  EXPECT_REFUSED("scale is 1 x 4", swiglu(a, b, Matrix(numbers.data(), 1, 4), gated));
+  EXPECT_REFUSED("gated is 4 x 8", geglu(a, b, Matrix(), projected, projected));
+  EXPECT_REFUSED("projected is 4 x 4", swiglu(a, b, Matrix(), gated, MutableMatrix(out.data() + 100, 4, 4)));
   EXPECT_REFUSED("pairs", pair_energy(a, Matrix(numbers.data(), 6, 7)));
 }
 
@@ -81,6 +85,7 @@ TEST_F(gemm_arguments, results_that_overlap) {
   EXPECT_REFUSED("overlaps", rope(a, b, Matrix(out.data(), 4, 4, 8, 1), Matrix(out.data() + 4, 4, 4, 8, 1), c));
   EXPECT_REFUSED("sum overlaps residual",
                  residual_squares(a, b, Matrix(out.data() + 1, 4, 8), c, MutableMatrix(out.data() + 50, 4, 1)));
+  EXPECT_REFUSED("projected overlaps gated", geglu(a, b, Matrix(), MutableMatrix(out.data(), 4, 4), c));
   EXPECT_REFUSED("squares overlaps sum",
                  residual_squares(a, b, Matrix(numbers.data(), 4, 8), c, MutableMatrix(out.data() + 3, 4, 1)));
 }

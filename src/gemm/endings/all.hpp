@@ -7,12 +7,14 @@
   X(BlockMaxima)         \
   X(CrossEntropy)        \
   X(GeGlu)               \
+  X(GeGluKept)           \
   X(PairEnergy)          \
   X(ResidualSquares)     \
   X(Rope)                \
   X(RowScale)            \
   X(StoreProduct)        \
   X(SwiGlu)              \
+  X(SwiGluKept)          \
   X(TopColumns)          \
   X(TopColumnsMagnitude) \
   X(TopRows)             \

@@ -1,13 +1,17 @@
-// SwiGLU on pairs of columns: silu(gate) up, the gate even and up odd. NaN stays NaN.
+// SwiGLU on pairs of columns of p, each row of the product times a number of its own (1 / rms of an activation):
+// silu(gate) up, the gate even and up odd. NaN stays NaN.
 struct SwiGlu {
   template <class V>
-  struct In {};
+  struct In {
+    Column<V> scale;
+  };
   template <class V>
   struct Out {
     StoreHalf<V> gated;
   };
   template <class V>
-  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V>) const {
-    return {silu(acc.even) * acc.odd};
+  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
+    const Pair<V> p = acc * in.scale;
+    return {silu(p.even) * p.odd};
   }
 };

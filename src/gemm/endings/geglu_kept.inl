@@ -1,0 +1,18 @@
+// GeGLU on pairs of columns of p, each row of the product times a number of its own (1 / rms of an activation):
+// gelu(gate) up, the gate even and up odd, gelu in its tanh form; and p itself, which training needs. NaN stays NaN.
+struct GeGluKept {
+  template <class V>
+  struct In {
+    Column<V> scale;
+  };
+  template <class V>
+  struct Out {
+    StoreHalf<V> gated;
+    Store<V> projected;
+  };
+  template <class V>
+  ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
+    const Pair<V> p = acc * in.scale;
+    return {.gated = gelu(p.even) * p.odd, .projected = p};
+  }
+};
