@@ -2,8 +2,8 @@
 //
 // Adds: nothing yet. Every thread reads a row of A and a row of B from global memory, two numbers for each
 //   multiply-add.
-// Limited by: loads. The 32 threads of a warp read 32 rows of B at once, so that a request touches 32 sectors of
-//   32 bytes and uses 2 bytes of each; caches repair some of it.
+// Limited by: loads. The 32 threads of a warp, 2 rows by 16 columns of C, read 16 rows of B at once, so that a request
+//   touches 16 sectors of 32 bytes and uses 2 bytes of each; caches repair some of it.
 #pragma once
 
 #include "ladder.cuh"
