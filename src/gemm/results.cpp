@@ -13,10 +13,53 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::bad_argument, what); }
 
-struct PortFacts {
-  const char* name;
-  bool winners, along_m, magnitude, half;
-};
+void want_shape(const Port& port, const std::string& name, std::int64_t rows, std::int64_t columns) {
+  check_matrix(port, name);
+  if (port.rows != rows || port.columns != columns) {
+    refuse(name + " is " + std::to_string(port.rows) + " x " + std::to_string(port.columns) + "; this product needs " +
+           std::to_string(rows) + " x " + std::to_string(columns));
+  }
+}
+
+// A result must not be written twice in one place.
+void want_apart(const Port& port, const std::string& name) {
+  const bool one_row = port.rows <= 1, one_column = port.columns <= 1;
+  // The stride of a single row or column is never taken, whatever it is.
+  const std::int64_t down = one_row ? 0 : std::abs(port.row_stride),
+                     along = one_column ? 0 : std::abs(port.column_stride);
+  const bool apart = (one_row || down > 0) && (one_column || along > 0) &&
+                     (one_row || one_column || down / along >= port.columns || along / down >= port.rows ||
+                      down > (port.columns - 1) * along || along > (port.rows - 1) * down);
+  if (!apart && port.rows > 0 && port.columns > 0) refuse(name + " overlaps itself: check its strides");
+}
+
+void want_even(const Shape& shape, const std::string& name) {
+  if (shape.columns % 2 != 0) {
+    refuse(name + " takes columns by pairs, and B has " + std::to_string(shape.columns));
+  }
+}
+
+template <class T>
+void write(const Port& port, std::int64_t row, std::int64_t column, T value) {
+  const std::int64_t at = row * port.row_stride + column * port.column_stride;
+  void* data = const_cast<void*>(port.data);
+  if (port.dtype == DType::f32) {
+    static_cast<float*>(data)[at] = static_cast<float>(value);
+  } else if (port.dtype == DType::f64) {
+    static_cast<double*>(data)[at] = static_cast<double>(value);
+  } else if (port.dtype == DType::bf16) {
+    static_cast<bfloat16*>(data)[at] = bfloat16(static_cast<float>(value));
+  } else {
+    static_cast<float16*>(data)[at] = float16(static_cast<float>(value));
+  }
+}
+
+template <class T>
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+}  // namespace
 
 PortFacts facts(PortKind kind) {
   switch (kind) {
@@ -77,55 +120,54 @@ bool is_argmax(PortKind kind) {
          kind == PortKind::argmax_m || kind == PortKind::argmax_abs_m;
 }
 
-void want_shape(const Port& port, const std::string& name, std::int64_t rows, std::int64_t columns) {
-  check_matrix(port, name);
-  if (port.rows != rows || port.columns != columns) {
-    refuse(name + " is " + std::to_string(port.rows) + " x " + std::to_string(port.columns) + "; this product needs " +
-           std::to_string(rows) + " x " + std::to_string(columns));
-  }
-}
-
-// A result must not be written twice in one place.
-void want_apart(const Port& port, const std::string& name) {
-  const bool one_row = port.rows <= 1, one_column = port.columns <= 1;
-  // The stride of a single row or column is never taken, whatever it is.
-  const std::int64_t down = one_row ? 0 : std::abs(port.row_stride),
-                     along = one_column ? 0 : std::abs(port.column_stride);
-  const bool apart = (one_row || down > 0) && (one_column || along > 0) &&
-                     (one_row || one_column || down / along >= port.columns || along / down >= port.rows ||
-                      down > (port.columns - 1) * along || along > (port.rows - 1) * down);
-  if (!apart && port.rows > 0 && port.columns > 0) refuse(name + " overlaps itself: check its strides");
-}
-
-void want_even(const Shape& shape, const std::string& name) {
-  if (shape.columns % 2 != 0) {
-    refuse(name + " takes columns by pairs, and B has " + std::to_string(shape.columns));
-  }
-}
-
-template <class T>
-void write(const Port& port, std::int64_t row, std::int64_t column, T value) {
-  const std::int64_t at = row * port.row_stride + column * port.column_stride;
-  void* data = const_cast<void*>(port.data);
-  if (port.dtype == DType::f32) {
-    static_cast<float*>(data)[at] = static_cast<float>(value);
-  } else if (port.dtype == DType::f64) {
-    static_cast<double*>(data)[at] = static_cast<double>(value);
-  } else if (port.dtype == DType::bf16) {
-    static_cast<bfloat16*>(data)[at] = bfloat16(static_cast<float>(value));
-  } else {
-    static_cast<float16*>(data)[at] = float16(static_cast<float>(value));
-  }
-}
-
-template <class T>
-T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-
-}  // namespace
-
 const char* kind_name(PortKind kind) { return facts(kind).name; }
+
+std::int64_t check_result(const BoundPort& result, const Shape& shape) {
+  const PortFacts about = facts(result.kind);
+  const Port& port = result.port;
+  const std::string& name = result.name;
+  if (about.half) want_even(shape, name);
+  if (about.along_m && shape.grouped) refuse(name + " goes over rows, which a grouped product splits");
+  if (about.winners) {
+    const std::int64_t slots = about.along_m ? shape.columns : shape.rows;
+    const std::int64_t given = port.winner_count;
+    if (given > 0 && !port.winners) refuse(name + " has nowhere to go (null)");
+    const std::int64_t k = is_argmax(result.kind) ? 1 : slots > 0 ? given / slots : 1;
+    if (k < 1 || given != slots * k) {
+      refuse(name + " has room for " + std::to_string(given) + " winners; it needs " +
+             (is_argmax(result.kind) ? "" : "a multiple of ") + std::to_string(slots));
+    }
+    return k;
+  }
+  switch (result.kind) {
+    case PortKind::store:
+      want_shape(port, name, shape.rows, shape.columns);
+      break;
+    case PortKind::store_half:
+      want_shape(port, name, shape.rows, shape.columns / 2);
+      break;
+    case PortKind::sum_m:
+      want_shape(port, name, 1, shape.columns);
+      break;
+    case PortKind::max_abs_m:  // one row, or one for each block
+      want_shape(port, name, port.rows == 1 ? 1 : shape.row_blocks, shape.columns);
+      break;
+    case PortKind::sum_n:
+    case PortKind::max_n:
+    case PortKind::max_abs_n:
+    case PortKind::lse_n:
+    case PortKind::select_n:
+      want_shape(port, name, shape.rows, 1);
+      if (result.kind == PortKind::select_n && (port.target_count != shape.rows || (shape.rows > 0 && !port.targets))) {
+        refuse(name + " needs a target column for each of the " + std::to_string(shape.rows) + " rows");
+      }
+      break;
+    default:
+      refuse(name + " is an operand, not a result");
+  }
+  want_apart(port, name);
+  return 1;
+}
 
 void check_operand(const BoundPort& operand, const Shape& shape) {
   const std::string& name = operand.name;
@@ -216,18 +258,9 @@ template <class T>
 void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
   const PortFacts about = facts(state.kind);
   const std::string& name = memory.name;
-  if (about.half) want_even(shape_, name);
-  if (about.along_m && shape_.grouped) refuse(name + " goes over rows, which a grouped product splits");
+  const std::int64_t k = check_result({state.kind, state.port, name}, shape_);
   if (about.winners) {
-    const std::int64_t slots = about.along_m ? shape_.columns : shape_.rows;
-    const std::int64_t given = state.port.winner_count;
-    if (given > 0 && !state.port.winners) refuse(name + " has nowhere to go (null)");
-    const std::int64_t k = is_argmax(state.kind) ? 1 : slots > 0 ? given / slots : 1;
-    if (k < 1 || given != slots * k) {
-      refuse(name + " has room for " + std::to_string(given) + " winners; it needs " +
-             (is_argmax(state.kind) ? "" : "a multiple of ") + std::to_string(slots));
-    }
-    const auto count = static_cast<std::size_t>(slots);
+    const auto count = static_cast<std::size_t>(about.along_m ? shape_.columns : shape_.rows);
     constexpr std::size_t kBeyond = kTileColumns + 2 * 64;  // what a vector reads past the last column
     memory.best.resize(workers);
     for (Best& best : memory.best) {
@@ -247,18 +280,10 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
     state.partials = memory.partials.data();
   };
   switch (state.kind) {
-    case PortKind::store:
-      want_shape(state.port, name, shape_.rows, shape_.columns);
-      break;
-    case PortKind::store_half:
-      want_shape(state.port, name, shape_.rows, shape_.columns / 2);
-      break;
     case PortKind::sum_m:
-      want_shape(state.port, name, 1, shape_.columns);
       partials(shape_.row_blocks, shape_.columns);
       break;
-    case PortKind::max_abs_m:  // one row, or one for each block
-      want_shape(state.port, name, state.port.rows == 1 ? 1 : shape_.row_blocks, shape_.columns);
+    case PortKind::max_abs_m:
       if (state.port.rows == shape_.row_blocks && state.port.dtype == dtype_of<T> && state.port.column_stride == 1) {
         state.partials = const_cast<void*>(state.port.data), state.partial_stride = state.port.row_stride;
       } else {
@@ -268,18 +293,12 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
     case PortKind::sum_n:
     case PortKind::max_n:
     case PortKind::max_abs_n:
-      want_shape(state.port, name, shape_.rows, 1);
       partials(shape_.column_blocks, shape_.rows);
       break;
     case PortKind::lse_n:
-      want_shape(state.port, name, shape_.rows, 1);
       partials(shape_.column_blocks, 2 * shape_.rows);
       break;
     case PortKind::select_n:
-      want_shape(state.port, name, shape_.rows, 1);
-      if (state.port.target_count != shape_.rows || (shape_.rows > 0 && !state.port.targets)) {
-        refuse(name + " needs a target column for each of the " + std::to_string(shape_.rows) + " rows");
-      }
       for (std::int64_t m = 0; m < shape_.rows; ++m) {
         const std::int64_t target = state.port.targets[m];
         if (target < 0 || target >= shape_.columns) {
@@ -289,9 +308,8 @@ void Results<T>::begin(PortState& state, Memory& memory, unsigned workers) {
       }
       break;
     default:
-      refuse(name + " is an operand, not a result");
+      break;
   }
-  want_apart(state.port, name);
 }
 
 template <class T>

@@ -14,10 +14,18 @@ struct Shape {
   bool grouped = false;
 };
 
+struct PortFacts {
+  const char* name;
+  bool winners, along_m, magnitude, half;
+};
+PortFacts facts(PortKind kind);
+
 // What a port is called by those who write endings.
 const char* kind_name(PortKind kind);
 
+// Both throw Error (bad_argument) for a port that does not fit the product; of winners it gives how many are wanted.
 void check_operand(const BoundPort& operand, const Shape& shape);
+std::int64_t check_result(const BoundPort& result, const Shape& shape);
 
 // Throws Error (bad_argument) where a result surely lies on top of A (null: not stored), an operand or another result.
 // A tile may be overwritten by a result of the same view, which is written after it was read.

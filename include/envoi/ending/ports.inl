@@ -103,8 +103,13 @@ struct One {
   ENVOI_FN operator Pair<V>() const { return {value, value}; }
 };
 
+#ifdef ENVOI_ENDING_ON_GPU
+#include "envoi/cuda/loaders.inl"
+#include "envoi/cuda/keepers.inl"
+#else
 #include "envoi/ending/loaders.inl"
 #include "envoi/ending/keepers.inl"
+#endif
 
 // Operands. A row is one value a column, a column one value a row; a half tile is one value a pair of columns.
 ENVOI_OPERAND_PORT(Scalar, scalar, One)

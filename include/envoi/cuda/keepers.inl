@@ -1,0 +1,423 @@
+// How a thread's results are kept on a GPU (ports.inl). Chunks of 64 columns go by one after the other, of each chunk the
+// eight j, of each j the halves h. What is beyond the last row or column is left out.
+
+__device__ __forceinline__ unsigned narrow(DType dtype, float x) {
+  return dtype == DType::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x)) : __half_as_ushort(__float2half_rn(x));
+}
+__device__ __forceinline__ unsigned narrow_pair(DType dtype, float even, float odd) {
+  unsigned both;
+  if (dtype == DType::bf16) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(odd), "f"(even));
+  } else {
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(odd), "f"(even));
+  }
+  return both;
+}
+__device__ __forceinline__ void write_element(const DevicePort& port, std::int64_t element, float x) {
+  if (port.dtype == DType::f32) {
+    static_cast<float*>(port.data)[element] = x;
+  } else {
+    static_cast<unsigned short*>(port.data)[element] = static_cast<unsigned short>(narrow(port.dtype, x));
+  }
+}
+
+// What keepers that do not go through shared memory need not say.
+struct KeeperBase {
+  static constexpr bool stores = false;
+  __device__ __forceinline__ void begin_chunk(int) {}
+  __device__ __forceinline__ void end_chunk(int) {}
+  __device__ __forceinline__ void end() {}
+};
+
+// A matrix of results: straight to its place, or a chunk at a time through shared memory and the copy engine, in boxes of
+// 64 rows x 128 (or 64) bytes laid out as the engine's swizzle wants them, which also keeps the banks apart.
+template <class Shape, int per_pair>
+struct MatrixKeeper : KeeperBase {
+  static constexpr bool stores = true;
+  const DevicePort* port;
+  Spot spot;
+  std::uint32_t base, place;  // the thread's row in the staging of this chunk
+  int row_bytes, swizzle;
+  bool staged;
+
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) {
+    spot = s, port = &p;
+    staged = port->map >= 0;
+    const bool narrow_box = per_pair == 1 && port->dtype != DType::f32;
+    row_bytes = narrow_box ? 64 : 128;
+    const int row = (spot.thread / 32) * 16 + spot.thread % 32 / 4;
+    swizzle = narrow_box ? ((row >> 1) & 3) << 4 : (row & 7) << 4;
+    base = ptx::shared_address(spot.staging) + port->staging;
+  }
+  __device__ __forceinline__ int chunk_bytes() const {
+    return 64 * 64 / 2 * per_pair * (port->dtype == DType::f32 ? 4 : 2);
+  }
+  __device__ __forceinline__ void begin_chunk(int chunk) {
+    if (staged) {
+      place = base + (chunk % port->slots) * chunk_bytes() +
+              ((spot.thread / 32) * 16 + spot.thread % 32 / 4) * row_bytes;
+    }
+  }
+  // One thread of the warpgroup, when the chunk is in shared memory.
+  __device__ __forceinline__ void send(int chunk) {
+    if (!staged) return;
+    const int wide = per_pair == 2 && port->dtype == DType::f32;
+    const std::int64_t tile_column = spot.column_block * Shape::kColumns + 64 * chunk;
+    const int x = static_cast<int>(tile_column / 2 * per_pair), y = static_cast<int>(spot.block_row);
+    if (spot.block_row >= spot.arguments->rows || tile_column >= spot.arguments->columns) return;
+    const CUtensorMap* map = &spot.arguments->stores[port->map];
+    unsigned char* from = spot.staging + port->staging + (chunk % port->slots) * chunk_bytes();
+    ptx::store_box(map, x, y, from);
+    if (wide && tile_column + 32 < spot.arguments->columns) ptx::store_box(map, x + 32, y, from + 8192);
+  }
+
+ protected:
+  // 2, 4 or 8 bytes at column byte `at` of the thread's row (h = 1: 8 rows further, where the swizzle is the same).
+  __device__ __forceinline__ std::uint32_t at(int h, int byte) const {
+    const int box = byte >> 7;  // of fp32, 32 columns each
+    return place + box * 8192 + 8 * h * row_bytes + ((byte & 127) ^ swizzle);
+  }
+};
+template <class Shape>
+struct StoreKeeper : MatrixKeeper<Shape, 2> {
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    const DevicePort& port = *this->port;
+    const Spot& spot = this->spot;
+    if (this->staged) {
+      if (port.dtype == DType::f32) {
+        const std::uint32_t to = this->at(h, 32 * (j % 8) + 8 * (spot.thread % 4));
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x.even.v), "f"(x.odd.v) : "memory");
+      } else {
+        const std::uint32_t to = this->at(h, 16 * (j % 8) + 4 * (spot.thread % 4));
+        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(narrow_pair(port.dtype, x.even.v, x.odd.v)) : "memory");
+      }
+      return;
+    }
+    if (!port.data || !spot.has(h, j, 0)) return;
+    const std::int64_t to = (spot.row + 8 * h) * port.row_stride + (spot.column + 8 * j) * port.column_stride;
+    if (port.paired && spot.has(h, j, 1)) {
+      if (port.dtype == DType::f32) {
+        *reinterpret_cast<float2*>(static_cast<float*>(port.data) + to) = make_float2(x.even.v, x.odd.v);
+      } else {
+        *reinterpret_cast<unsigned*>(static_cast<unsigned short*>(port.data) + to) =
+            narrow_pair(port.dtype, x.even.v, x.odd.v);
+      }
+      return;
+    }
+    write_element(port, to, x.even.v);
+    if (spot.has(h, j, 1)) write_element(port, to + port.column_stride, x.odd.v);
+  }
+};
+template <class Shape>
+struct StoreHalfKeeper : MatrixKeeper<Shape, 1> {
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) {
+    const DevicePort& port = *this->port;
+    const Spot& spot = this->spot;
+    if (this->staged) {
+      if (port.dtype == DType::f32) {
+        const std::uint32_t to = this->at(h, 16 * (j % 8) + 4 * (spot.thread % 4));
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(x.v) : "memory");
+      } else {
+        const std::uint32_t to = this->at(h, 8 * (j % 8) + 2 * (spot.thread % 4));
+        asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(static_cast<unsigned short>(narrow(port.dtype, x.v)))
+                     : "memory");
+      }
+      return;
+    }
+    if (!port.data || !spot.has(h, j, 0)) return;
+    write_element(port, (spot.row + 8 * h) * port.row_stride + (spot.column / 2 + 4 * j) * port.column_stride, x.v);
+  }
+};
+
+// Reductions: how two are joined, what a value counts as, and what stands for one that is left out. NaN stays.
+struct Sum {
+  __device__ __forceinline__ static float join(float a, float b) { return rounded_sum(a, b); }
+  __device__ __forceinline__ static float take(float x) { return x; }
+  __device__ __forceinline__ static float nothing() { return 0; }
+};
+struct Largest {
+  __device__ __forceinline__ static float join(float a, float b) { return larger_of(a, b); }
+  __device__ __forceinline__ static float take(float x) { return x; }
+  __device__ __forceinline__ static float nothing() { return -INFINITY; }
+};
+struct LargestMagnitude {
+  __device__ __forceinline__ static float join(float a, float b) { return larger_of(a, b); }
+  __device__ __forceinline__ static float take(float x) { return fabsf(x); }
+  __device__ __forceinline__ static float nothing() { return 0; }
+};
+
+// Partial results of chunks joined in pairs, so that a block's has the same bits in tiles of any width.
+template <class Value, int chunks>
+struct PairwiseTree {
+  static constexpr int kLevels = chunks >= 4 ? 3 : chunks >= 2 ? 2 : 1;
+  static_assert(chunks == 1 || chunks == 2 || chunks == 4);
+  Value levels[kLevels];
+  template <class Join>
+  __device__ __forceinline__ void add(int chunk, Value value, Join join) {
+    int level = 0;
+#pragma unroll
+    for (int bits = chunk; bits & 1; bits >>= 1) value = join(levels[level++], value);
+    levels[level] = value;
+  }
+  __device__ __forceinline__ Value all() const { return levels[kLevels - 1]; }
+};
+
+__device__ __forceinline__ float from_lane(float x, int other) { return __shfl_xor_sync(0xFFFFFFFFu, x, other); }
+
+// One result a row: of each chunk a thread's values in their order, then the four threads of the row.
+template <class Shape, class How>
+struct ReduceRow : KeeperBase {
+  float run[2];
+  PairwiseTree<float, Shape::kColumns / kChunkColumns> tree[2];
+  const DevicePort* port;
+  Spot spot;
+  struct Join {
+    __device__ __forceinline__ float operator()(float a, float b) const { return How::join(a, b); }
+  };
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void begin_chunk(int) { run[0] = run[1] = How::nothing(); }
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    const float even = 8 * j < spot.columns_left ? How::take(x.even.v) : How::nothing();
+    const float odd = 8 * j + 1 < spot.columns_left ? How::take(x.odd.v) : How::nothing();
+    run[h] = How::join(How::join(run[h], even), odd);
+  }
+  __device__ __forceinline__ void end_chunk(int chunk) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float x = How::join(run[h], from_lane(run[h], 1));
+      x = How::join(x, from_lane(x, 2));
+      tree[h].add(chunk, x, Join());
+    }
+  }
+  __device__ __forceinline__ void end() {
+    if (spot.thread % 4 != 0) return;
+    float* to = static_cast<float*>(port->partials) + spot.column_block * port->partial_stride + spot.row;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (spot.has(h)) to[8 * h] = tree[h].all();
+    }
+  }
+};
+
+// One result a column of each 64 rows.
+template <class Shape, class How>
+struct ReduceColumns : KeeperBase {
+  float even, odd;  // of half 0
+  const DevicePort* port;
+  Spot spot;
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    const float e = spot.has(h) ? How::take(x.even.v) : How::nothing();
+    const float o = spot.has(h) ? How::take(x.odd.v) : How::nothing();
+    if (h == 0) {
+      even = e, odd = o;
+      return;
+    }
+    even = How::join(even, e), odd = How::join(odd, o);
+#pragma unroll
+    for (int other = 4; other < 32; other *= 2) {
+      even = How::join(even, from_lane(even, other)), odd = How::join(odd, from_lane(odd, other));
+    }
+    if (spot.thread % 32 >= 4 || spot.block_row >= spot.arguments->rows) return;
+    // Of each warp its 16 rows; the four are joined when the results are finished.
+    float* to = static_cast<float*>(port->partials) +
+                (spot.block_row / 16 + spot.thread / 32) * port->partial_stride + spot.column + 8 * j;
+    if (8 * j < spot.columns_left) to[0] = even;
+    if (8 * j + 1 < spot.columns_left) to[1] = odd;
+  }
+};
+
+// log(sum(exp(x))) over the columns, as the largest x and the sum of exp(x - largest); 0 where that is not finite.
+template <class Shape>
+struct LseKeeper : KeeperBase {
+  float values[2][16];
+  PairwiseTree<float2, Shape::kColumns / kChunkColumns> tree[2];
+  const DevicePort* port;
+  Spot spot;
+  struct Join {
+    __device__ __forceinline__ float2 operator()(float2 a, float2 b) const {
+      const float top = larger_of(a.x, b.x);
+      if (!(fabsf(top) <= FLT_MAX)) return make_float2(top, 0);
+      return make_float2(top, rounded_sum(a.y * power_of_two((a.x - top) * kLog2E), b.y * power_of_two((b.x - top) * kLog2E)));
+    }
+  };
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    values[h][2 * (j % 8)] = 8 * j < spot.columns_left ? x.even.v : -INFINITY;
+    values[h][2 * (j % 8) + 1] = 8 * j + 1 < spot.columns_left ? x.odd.v : -INFINITY;
+  }
+  __device__ __forceinline__ void end_chunk(int chunk) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      float top = values[h][0];
+#pragma unroll
+      for (int i = 1; i < 16; ++i) top = larger_of(top, values[h][i]);
+      top = larger_of(top, from_lane(top, 1));
+      top = larger_of(top, from_lane(top, 2));
+      float sum = 0;
+      if (fabsf(top) <= FLT_MAX) {
+        const float shift = -top * kLog2E;
+#pragma unroll
+        for (int i = 0; i < 16; ++i) sum = rounded_sum(sum, power_of_two(fmaf(values[h][i], kLog2E, shift)));
+      }
+      sum = rounded_sum(sum, from_lane(sum, 1));
+      sum = rounded_sum(sum, from_lane(sum, 2));
+      tree[h].add(chunk, make_float2(top, sum), Join());
+    }
+  }
+  __device__ __forceinline__ void end() {
+    if (spot.thread % 4 != 0) return;
+    float2* to = static_cast<float2*>(port->partials) + spot.column_block * port->partial_stride + spot.row;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (spot.has(h)) to[8 * h] = tree[h].all();
+    }
+  }
+};
+
+// The value at one column of each row.
+template <class Shape>
+struct SelectKeeper : KeeperBase {
+  int offsets[2];  // of the target from the thread's first column
+  const DevicePort* port;
+  Spot spot;
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) {
+    spot = s, port = &p;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      offsets[h] = -1;
+      if (!spot.has(h)) continue;
+      const std::int64_t target = port->targets[spot.row + 8 * h];
+      const std::int64_t offset = target - spot.column;
+      if (offset >= 0 && offset < Shape::kColumns && target < spot.arguments->columns) {
+        offsets[h] = static_cast<int>(offset);
+      }
+      if ((target < 0 || target >= spot.arguments->columns) && spot.column_block == 0 && spot.thread % 4 == 0) {
+        write_element(*port, (spot.row + 8 * h) * port->row_stride, NAN);
+      }
+    }
+  }
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    if ((offsets[h] & ~1) != 8 * j) return;
+    write_element(*port, (spot.row + 8 * h) * port->row_stride, offsets[h] & 1 ? x.odd.v : x.even.v);
+  }
+};
+
+// A winner: a larger key, or the same with a lower place, is better. Keys are values or magnitudes.
+template <bool magnitude>
+struct Contest {
+  float value;
+  int place;  // -1: none
+  __device__ __forceinline__ static float key(float x) { return magnitude ? fabsf(x) : x; }
+  __device__ __forceinline__ bool loses_to(float other, int other_place) const {
+    return other_place >= 0 && (place < 0 || key(other) > key(value) ||
+                                (key(other) == key(value) && other_place < place));
+  }
+  __device__ __forceinline__ void meet(float other, int other_place) {
+    if (loses_to(other, other_place)) value = other, place = other_place;
+  }
+  // Whether another comes after this one in the order of winners.
+  __device__ __forceinline__ bool follows(float other, int other_place) const {
+    return place >= 0 && (key(other) < key(value) || (key(other) == key(value) && other_place > place));
+  }
+  __device__ __forceinline__ void meet_lane(int other) {
+    const float theirs = from_lane(value, other);
+    const int their_place = __shfl_xor_sync(0xFFFFFFFFu, place, other);
+    meet(theirs, their_place);
+  }
+};
+
+// The best k of a row's columns in the tile (per_pair = 1: of its pairs), one after the other: each is the best of what
+// comes after the one before it.
+template <class Shape, int per_pair, bool magnitude>
+struct BestOfRow : KeeperBase {
+  static constexpr int kValues = Shape::kColumns / 8 * per_pair;
+  float values[2][kValues];
+  const DevicePort* port;
+  Spot spot;
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  // Where value i of this thread is among the block's columns (or pairs).
+  __device__ __forceinline__ int place(int i) const {
+    return per_pair == 2 ? 8 * (i / 2) + 2 * (spot.thread % 4) + i % 2 : 4 * i + spot.thread % 4;
+  }
+  __device__ __forceinline__ bool has_column(int i) const {
+    return (per_pair == 2 ? 8 * (i / 2) + i % 2 : 8 * i) < spot.columns_left;
+  }
+  __device__ __forceinline__ void end() {
+    const int k = port->k;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      Candidate* to = static_cast<Candidate*>(port->partials) +
+                      (spot.column_block * port->partial_stride + spot.row + 8 * h) * k;
+      bool nan = false;
+#pragma unroll
+      for (int i = 0; i < kValues; ++i) nan |= has_column(i) && values[h][i] != values[h][i];
+      nan = (__ballot_sync(0xFFFFFFFFu, nan) & (0xFu << (spot.thread % 32 & ~3))) != 0;
+      Contest<magnitude> last{0, -1};
+      for (int r = 0; r < k; ++r) {
+        Contest<magnitude> best{0, -1};
+#pragma unroll
+        for (int i = 0; i < kValues; ++i) {
+          if (has_column(i) && (r == 0 || last.follows(values[h][i], place(i)))) best.meet(values[h][i], place(i));
+        }
+        best.meet_lane(1);
+        best.meet_lane(2);
+        if (spot.has(h) && spot.thread % 4 == 0) {
+          to[r] = nan ? Candidate{NAN, -2} : Candidate{best.value, best.place};
+        }
+        last = best;
+      }
+    }
+  }
+};
+
+// The best k of each column's rows, of the 16 rows of a warp.
+template <class Shape, bool magnitude>
+struct BestOfColumn : KeeperBase {
+  Pair<Lanes<float>> upper;  // of half 0
+  const DevicePort* port;
+  Spot spot;
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    if (h == 0) {
+      upper = x;
+      return;
+    }
+    contest(upper.even.v, x.even.v, 8 * j);
+    contest(upper.odd.v, x.odd.v, 8 * j + 1);
+  }
+
+ private:
+  __device__ __forceinline__ void contest(float first, float second, int column) {
+    const int lane = spot.thread % 32, k = port->k;
+    const bool has_nan = (spot.has(0) && first != first) || (spot.has(1) && second != second);
+    const bool nan = (__ballot_sync(0xFFFFFFFFu, has_nan) & (0x11111111u << lane % 4)) != 0;
+    Candidate* to = static_cast<Candidate*>(port->partials) +
+                    ((spot.block_row / 16 + spot.thread / 32) * port->partial_stride + spot.column + column) * k;
+    Contest<magnitude> last{0, -1};
+    for (int r = 0; r < k; ++r) {
+      Contest<magnitude> best{0, -1};
+      if (spot.has(0) && (r == 0 || last.follows(first, lane / 4))) best.meet(first, lane / 4);
+      if (spot.has(1) && (r == 0 || last.follows(second, lane / 4 + 8))) best.meet(second, lane / 4 + 8);
+#pragma unroll
+      for (int other = 4; other < 32; other *= 2) best.meet_lane(other);
+      if (lane < 4 && column < spot.columns_left && spot.block_row < spot.arguments->rows) {
+        to[r] = nan ? Candidate{NAN, -2} : Candidate{best.value, best.place};
+      }
+      last = best;
+    }
+  }
+};
+
+template <class Shape, bool along_m, bool magnitude>
+struct BestKeeper : BestOfColumn<Shape, magnitude> {};
+template <class Shape, bool magnitude>
+struct BestKeeper<Shape, false, magnitude> : BestOfRow<Shape, 2, magnitude> {
+  __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
+    this->values[h][2 * j] = x.even.v, this->values[h][2 * j + 1] = x.odd.v;
+  }
+};
+template <class Shape>
+struct BestHalfKeeper : BestOfRow<Shape, 1, false> {
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) { this->values[h][j] = x.v; }
+};

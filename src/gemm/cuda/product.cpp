@@ -1,0 +1,302 @@
+// Makes a product: checks, tiles, loads and stores, partial results; and runs it.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "envoi/cuda/plan.hpp"
+#include "gemm/cuda/check.hpp"
+#include "gemm/cuda/ports.hpp"
+#include "gemm/cuda/steps.hpp"
+#include "gemm/cuda/tensor_map.hpp"
+
+namespace envoi::cuda {
+
+// One side of the product on its way to the copy engine.
+struct Side {
+  Source source;
+  bool by_vectors = false;
+  bool packed = false, split = false;
+  std::int64_t stride = 0;                      // of what the copy engine reads
+  std::size_t high_offset = 0, low_offset = 0;  // of what is packed, in the workspace
+  int box_rows = 0;
+};
+
+struct Product::Data {
+  int device = 0;
+  Kernel kernel;
+  int blocks = 0;  // 0: nothing to multiply
+  Arguments arguments;
+  bool tf32 = false;
+  Side a, b;
+  std::vector<PartialResult> partials;
+  std::vector<Finish> finishes;
+  std::size_t workspace_bytes = 0;
+  std::string words;
+};
+
+namespace detail {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(ErrorKind::bad_argument, what); }
+
+std::string shape_of(const Matrix& m) { return std::to_string(m.rows) + " x " + std::to_string(m.columns); }
+
+const char* name_of(DType dtype) {
+  return dtype == DType::bf16 ? "bf16" : dtype == DType::f16 ? "fp16" : dtype == DType::f32 ? "fp32" : "fp64";
+}
+
+void check_sides(const Matrix& a, const Matrix& b) {
+  for (const auto& [side, m] : {std::pair{"A", &a}, std::pair{"B", &b}}) {
+    if (m->rows < 0 || m->columns < 0) refuse(std::string(side) + " is " + shape_of(*m) + ": sizes are 0 or more");
+    if (m->rows > 0 && m->columns > 0 && !m->data) refuse(std::string(side) + " has no data (null)");
+    if (m->rows >= INT_MAX - 512 || m->columns >= INT_MAX - 512) {
+      refuse(std::string(side) + " is " + shape_of(*m) + ": a GPU's product has sides below 2^31 - 512");
+    }
+    if (m->dtype == DType::f64) {
+      refuse(std::string(side) + " is fp64; a GPU multiplies bf16, fp16 and fp32 (the CPU engine takes fp64)");
+    }
+  }
+  if (a.columns != b.rows) {
+    refuse("A is " + shape_of(a) + " and B is " + shape_of(b) + ": A's columns must be as many as B's rows");
+  }
+  if (a.dtype != b.dtype) {
+    refuse(std::string("A is ") + name_of(a.dtype) + " and B is " + name_of(b.dtype) + ": on a GPU both are the same");
+  }
+}
+
+int usable_device() {
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current GPU");
+  static std::vector<std::string> refusals = [] {
+    std::vector<std::string> all;
+    for (const Device& d : devices()) {
+      all.resize(static_cast<std::size_t>(d.index) + 1);
+      all.back() = d.refusal.empty() ? "" : d.name + " has " + d.refusal;
+    }
+    return all;
+  }();
+  const auto i = static_cast<std::size_t>(device);
+  if (i >= refusals.size()) throw Error(ErrorKind::no_device, why_no_device());
+  if (!refusals[i].empty()) throw Error(ErrorKind::no_device, refusals[i]);
+  return device;
+}
+
+// How the copy engine reads one side, or what has to be packed for it.
+Side side_of(const Matrix& m, bool is_b, const Kernel& kernel, bool may_be_by_vectors) {
+  Side side;
+  side.source = {m.data, m.dtype, m.rows, m.columns, m.row_stride, m.column_stride};
+  if (is_b) side.source = {m.data, m.dtype, m.columns, m.rows, m.column_stride, m.row_stride};
+  const Source& s = side.source;
+  side.split = kernel.three_terms;
+  const int size = size_of(s.dtype);
+  if (!side.split) {
+    const bool depth_is_one = s.depth_stride == 1 || s.depth == 1,
+               vector_is_one = s.vector_stride == 1 || s.vectors == 1;
+    if (s.depth == 0) {  // the kernel takes a step at least: of zeros
+      side.packed = true;
+    } else if (depth_is_one && can_be_boxed(s.data, s.dtype, s.vectors, s.depth, s.vector_stride)) {
+      side.stride = s.vector_stride;
+    } else if (vector_is_one && may_be_by_vectors &&
+               can_be_boxed(s.data, s.dtype, s.depth, s.vectors, s.depth_stride)) {
+      side.stride = s.depth_stride, side.by_vectors = true;
+    } else {
+      side.packed = true;
+    }
+  }
+  if (side.split || side.packed) {
+    side.packed = true;
+    const std::int64_t unit = 16 / size;
+    side.stride = std::max(unit, (s.depth + unit - 1) / unit * unit);
+  }
+  side.box_rows = side.by_vectors ? kStepBytes / size : is_b ? kernel.columns / kernel.cluster : kernel.rows;
+  return side;
+}
+
+CUtensorMap map_of(const Side& side, const void* data, bool tf32) {
+  BoxedMatrix matrix;
+  matrix.data = data, matrix.dtype = side.source.dtype, matrix.stride = side.stride;
+  matrix.rows = side.by_vectors ? side.source.depth : side.source.vectors;
+  matrix.columns = side.by_vectors ? side.source.vectors : std::max<std::int64_t>(side.source.depth, 1);
+  matrix.box_rows = side.box_rows;
+  matrix.tf32 = tf32;
+  return tensor_map(matrix);
+}
+
+// Relative to what a large tile's multiprocessor does in the same time.
+double speed_of(const Kernel& kernel) {
+  const int area = kernel.rows * kernel.columns;
+  return area >= 128 * 256 ? 1.0 : area >= 128 * 128 ? 0.8 : 0.4;
+}
+
+std::int64_t tiles_down(const Kernel& kernel, std::int64_t rows) {
+  const std::int64_t height = static_cast<std::int64_t>(kernel.rows) * kernel.cluster;
+  return (rows + height - 1) / height;
+}
+std::int64_t tiles_across(const Kernel& kernel, std::int64_t columns) {
+  return (columns + kernel.columns - 1) / kernel.columns;
+}
+
+// The kernel whose waves of tiles take the least. Tiles of all sizes give the same bits.
+const Kernel* choose(std::span<const Kernel> kernels, bool three_terms, std::int64_t rows, std::int64_t columns,
+                     int multiprocessors) {
+  const Kernel* best = nullptr;
+  double best_time = 0;
+  for (const Kernel& kernel : kernels) {
+    if (kernel.three_terms != three_terms) continue;
+    const double clusters = std::max(1, multiprocessors / kernel.cluster);
+    const double tiles =
+        static_cast<double>(tiles_down(kernel, rows)) * static_cast<double>(tiles_across(kernel, columns));
+    const double waves = std::max(1.0, std::ceil(tiles / clusters));
+    const double time = waves * kernel.rows * kernel.columns / speed_of(kernel);
+    if (!best || time < best_time) best = &kernel, best_time = time;
+  }
+  return best;
+}
+
+std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+// Adds room to a workspace.
+std::size_t reserve(std::size_t& workspace, std::int64_t elements, std::size_t size) {
+  const std::size_t offset = workspace;
+  if (elements < 0 || static_cast<std::size_t>(elements) > (std::numeric_limits<std::size_t>::max() >> 8) / size) {
+    throw Error(ErrorKind::out_of_memory, "the workspace of this product does not fit into any memory");
+  }
+  workspace = aligned(workspace + static_cast<std::size_t>(elements) * size);
+  return offset;
+}
+
+}  // namespace
+
+Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<const Kernel> kernels, const char* name,
+                     const void* ending, std::size_t ending_bytes, const BoundPorts& operands,
+                     const BoundPorts& results) {
+  check_sides(a, b);
+  const std::int64_t rows = a.rows, columns = b.columns, depth = a.columns;
+  const std::vector<gemm::BoundPort> ins = named("operand ", operands), outs = named("result ", results);
+  check_ports(a, b, ins, outs);
+  auto data = std::make_shared<Product::Data>();
+  data->device = usable_device();
+  int multiprocessors = 0;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, data->device),
+        "asking a GPU its size");
+  const bool three_terms = a.dtype == DType::f32 && fp32 == Fp32::exact;
+  const Kernel* kernel = choose(kernels, three_terms, rows, columns, multiprocessors);
+  if (!kernel) {
+    refuse(std::string("there is no kernel for ") + name +
+           (three_terms ? " of fp32 in full precision: use Fp32::tf32, "
+                          "bf16 or fp16, or compile it for ThreeTermTile "
+                          "(docs/endings.md)"
+                        : ": compile it for a tile (docs/endings.md)"));
+  }
+  data->kernel = *kernel;
+  data->tf32 = a.dtype == DType::f32 && !three_terms;
+  const int element = a.dtype == DType::bf16 ? 0 : a.dtype == DType::f16 ? 1 : 2;
+  const auto has_loop = [&](int majors) { return kernel->loops >> (4 * element + majors) & 1; };
+  data->b = side_of(b, true, *kernel, has_loop(1));
+  data->a = side_of(a, false, *kernel, has_loop(2 + data->b.by_vectors));
+
+  Arguments& arguments = data->arguments;
+  arguments.rows = rows, arguments.columns = columns;
+  const int step_depth = kStepBytes / size_of(a.dtype);
+  arguments.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, (depth + step_depth - 1) / step_depth));
+  arguments.loop = 4 * element + 2 * data->a.by_vectors + data->b.by_vectors;
+  arguments.row_tiles = static_cast<std::int32_t>(tiles_down(*kernel, rows));
+  arguments.column_tiles = static_cast<std::int32_t>(tiles_across(*kernel, columns));
+  arguments.raster = 8;
+  if (static_cast<double>(arguments.row_tiles) * arguments.column_tiles > 2e9 ||
+      static_cast<double>(arguments.raster) * arguments.column_tiles > 2e9) {
+    refuse("a product of " + std::to_string(rows) + " x " + std::to_string(columns) + " has too many tiles: split it");
+  }
+  if (ending_bytes > sizeof arguments.ending) refuse("an ending on a GPU has at most 128 bytes of its own");
+  std::memcpy(arguments.ending, ending, ending_bytes);
+
+  std::size_t workspace = 0;
+  for (Side* side : {&data->a, &data->b}) {
+    if (!side->packed) continue;
+    const std::int64_t elements = side->source.vectors * side->stride;
+    const auto size = static_cast<std::size_t>(size_of(side->source.dtype));
+    side->high_offset = reserve(workspace, elements, size);
+    if (side->split) side->low_offset = reserve(workspace, elements, size);
+  }
+  for (std::size_t i = 0; i < ins.size(); ++i) arguments.operands[i] = operand_port(ins[i]);
+  place_results(outs, *kernel, rows, columns, arguments, data->partials, data->finishes);
+  for (PartialResult& partial : data->partials) partial.offset = reserve(workspace, partial.elements, partial.size);
+  data->workspace_bytes = workspace;
+
+  if (rows > 0 && columns > 0) {
+    int clusters = 0;
+    check(kernel->prepare(&clusters), "loading a kernel");
+    if (clusters < 1) throw Error(ErrorKind::no_device, "this GPU has no room for a block of the kernel");
+    const std::int64_t tiles = static_cast<std::int64_t>(arguments.row_tiles) * arguments.column_tiles;
+    data->blocks = static_cast<int>(std::min<std::int64_t>(tiles, clusters)) * kernel->cluster;
+    if (!data->a.packed) arguments.a = map_of(data->a, a.data, data->tf32);
+    if (!data->b.packed) arguments.b = map_of(data->b, b.data, data->tf32);
+  }
+  const auto way = [](const Side& side) {
+    return side.split ? "split into two parts" : side.packed ? "packed" : side.by_vectors ? "by vectors" : "by depth";
+  };
+  data->words = "tiles of " + std::to_string(kernel->rows) + " x " + std::to_string(kernel->columns) +
+                ", clusters of " + std::to_string(kernel->cluster) + ", " + std::to_string(kernel->stages) +
+                " stages, A " + way(data->a) + ", B " + way(data->b);
+  for (std::size_t i = 0; i < outs.size(); ++i) {
+    if (outs[i].kind == PortKind::store || outs[i].kind == PortKind::store_half) {
+      data->words += arguments.results[i].map >= 0 ? ", stored in boxes"
+                     : arguments.results[i].data   ? ", stored element by element"
+                                                   : ", not stored";
+    }
+  }
+  return Product(std::move(data));
+}
+
+}  // namespace detail
+
+std::size_t Product::workspace_bytes() const { return data_->workspace_bytes; }
+std::string Product::describe() const { return data_->words; }
+
+void Product::run(Stream stream_handle, void* workspace, std::size_t bytes) const {
+  const Data& d = *data_;
+  const auto stream = static_cast<cudaStream_t>(stream_handle);
+  int device = 0;
+  check(cudaGetDevice(&device), "asking for the current GPU");
+  if (device != d.device) {
+    throw Error(ErrorKind::bad_argument, "this product was made for GPU " + std::to_string(d.device) +
+                                             " and the current one is " + std::to_string(device) +
+                                             ": make it current with cudaSetDevice");
+  }
+  if (bytes < d.workspace_bytes || (d.workspace_bytes > 0 && !workspace)) {
+    throw Error(ErrorKind::bad_argument, "this product needs a workspace of " + std::to_string(d.workspace_bytes) +
+                                             " bytes and was given " + std::to_string(workspace ? bytes : 0));
+  }
+  if (d.workspace_bytes > 0 && reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) {
+    throw Error(ErrorKind::bad_argument, "a workspace begins at a multiple of 256 bytes, as cudaMalloc's memory does");
+  }
+  auto* base = static_cast<unsigned char*>(workspace);
+  Arguments arguments = d.arguments;
+  if (d.blocks > 0) {
+    for (const PartialResult& partial : d.partials) {
+      arguments.results[partial.result].partials = base + partial.offset;
+    }
+    const auto packed = [&](const Side& side, CUtensorMap& map, CUtensorMap& low_map) {
+      if (!side.packed) return;
+      unsigned char *high = base + side.high_offset, *low = side.split ? base + side.low_offset : nullptr;
+      check(pack(side.source, high, low, side.stride, stream), "packing an operand");
+      map = detail::map_of(side, high, d.tf32);
+      if (low) low_map = detail::map_of(side, low, false);
+    };
+    packed(d.a, arguments.a, arguments.a_low);
+    packed(d.b, arguments.b, arguments.b_low);
+    check(d.kernel.launch(arguments, d.blocks, stream), "starting a product");
+  }
+  for (std::size_t i = 0; i < d.finishes.size(); ++i) {
+    Finish job = d.finishes[i];
+    job.port.partials = base + d.partials[i].offset;
+    check(finish(job, stream), "finishing the results of a product");
+  }
+}
+
+}  // namespace envoi::cuda
