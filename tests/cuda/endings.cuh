@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "support.cuh"
 
@@ -38,6 +40,12 @@ enum class Ending {
 inline constexpr int kEndings = 25;
 const char* to_string(Ending ending);
 bool takes_pairs(Ending ending);  // of columns, so that their number is even
+// fp32 by three products is there for some endings (src/gemm/cuda/menu/kernels.hpp); the others refuse it.
+bool offered(Ending ending, Kind kind);
+using EndingOfKind = std::pair<Ending, Kind>;
+std::vector<EndingOfKind> all_offered(const std::vector<Kind>& kinds);
+std::string name_of(const testing::TestParamInfo<EndingOfKind>& info);
+std::string kind_name(const testing::TestParamInfo<Kind>& info);
 
 // Shapes, types and orders of everything that a product refers to.
 struct Case {

@@ -37,16 +37,15 @@ class rows : public OnGpu<testing::TestWithParam<Kind>> {
   Results results(const gemm::Matrix& some_a, const gemm::Matrix& some_residual,
                   const std::vector<std::int64_t>& some_targets) const {
     const std::int64_t m = some_a.rows;
-    const Buffer held_targets(some_targets.size() * sizeof(std::int64_t));
-    CHECK_CUDA(cudaMemcpy(held_targets.data(), some_targets.data(), held_targets.size(), cudaMemcpyHostToDevice));
+    const Targets held_targets(some_targets);
     const Held product = hold(DType::f32, m, n), sum = hold(DType::f32, m, n), squares = hold(DType::f32, m, 1);
     const Held lse = hold(DType::f32, m, 1), target = hold(DType::f32, m, 1);
     const HeldWinners best(m, 1);
     run(store(some_a, b.matrix, product.writable(), fp32));
-    run(residual_squares(some_a, b.matrix, some_residual, sum.writable(), squares.writable(), fp32));
-    run(cross_entropy(some_a, b.matrix, reinterpret_cast<const std::int64_t*>(held_targets.data()), lse.writable(),
-                      target.writable(), fp32));
     run(argmax(some_a, b.matrix, Over::columns, By::value, best.data(), fp32));
+    if (!offered(Ending::residual_squares, kind)) return {take(product, "product"), {}, {}, {}, {}, best.take()};
+    run(residual_squares(some_a, b.matrix, some_residual, sum.writable(), squares.writable(), fp32));
+    run(cross_entropy(some_a, b.matrix, held_targets.data(), lse.writable(), target.writable(), fp32));
     return {take(product, "product"), take(sum, "sum"),       take(squares, "squares"),
             take(lse, "lse"),         take(target, "target"), best.take()};
   }
@@ -84,7 +83,7 @@ class rows : public OnGpu<testing::TestWithParam<Kind>> {
   void expect_rows(const Results& whole, const Results& some, const std::vector<std::int64_t>& order,
                    const std::string& about) const {
     const auto same = [&](const std::vector<float>& x, const std::vector<float>& y, std::int64_t width) {
-      for (std::size_t i = 0; i < order.size(); ++i) {
+      for (std::size_t i = 0; i < order.size() && !x.empty(); ++i) {  // without: not offered in fp32
         const float* from = x.data() + order[i] * width;
         if (std::memcmp(from, y.data() + static_cast<std::int64_t>(i) * width, width * sizeof(float)) != 0)
           return false;
@@ -152,7 +151,6 @@ TEST_P(rows, have_their_bits_in_100_runs_of_one_product) {
   std::iota(order.begin(), order.end(), 0);
   for (int i = 0; i < 100 && !HasFailure(); ++i) expect_rows(whole, all(), order, "run " + std::to_string(i));
 }
-std::string kind_name(const testing::TestParamInfo<Kind>& info) { return to_string(info.param); }
 INSTANTIATE_TEST_SUITE_P(Bits, rows, testing::ValuesIn(kKinds), kind_name);
 
 }  // namespace

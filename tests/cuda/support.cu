@@ -268,6 +268,13 @@ void expect_untouched(const Held& held, const std::string& name) {
   EXPECT_TRUE(all_poison(bytes.data(), bytes.size())) << name << " was written";
 }
 
+Targets::Targets(const std::vector<std::int64_t>& columns)
+    : memory_(std::make_unique<Buffer>(columns.size() * sizeof(std::int64_t))) {
+  if (columns.empty()) return;
+  CHECK_CUDA(cudaMemcpy(memory_->data(), columns.data(), memory_->size(), cudaMemcpyHostToDevice));
+  CHECK_CUDA(cudaDeviceSynchronize());
+}
+
 void run(const Product& product, cudaStream_t stream) {
   const Buffer workspace(product.workspace_bytes());
   product.run(stream, workspace.size() > 0 ? workspace.data() : nullptr, workspace.size());

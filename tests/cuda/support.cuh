@@ -109,6 +109,17 @@ std::vector<float> take(const Held& held, const std::string& name);
 // Nothing was written at all.
 void expect_untouched(const Held& held, const std::string& name);
 
+// Columns chosen by a cross-entropy, on the device.
+class Targets {
+ public:
+  explicit Targets(const std::vector<std::int64_t>& columns);
+  const std::int64_t* data() const { return reinterpret_cast<const std::int64_t*>(memory_->data()); }
+  const Buffer& memory() const { return *memory_; }
+
+ private:
+  std::unique_ptr<Buffer> memory_;
+};
+
 // Runs with a poisoned workspace of just the size that is asked for, and waits.
 void run(const Product& product, cudaStream_t stream = nullptr);
 
