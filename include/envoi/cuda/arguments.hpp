@@ -21,8 +21,7 @@ inline constexpr int kChunkColumns = 64;  // reductions over columns are summed 
 inline constexpr int kBlockColumns = 256;
 inline constexpr int kBlockRows = 64;  // of reductions over rows
 inline constexpr int kMaxPorts = 6;
-inline constexpr int kMaxStores = 2;         // that go through shared memory; further ones are written directly
-inline constexpr int kStagingBytes = 16384;  // of each consumer warpgroup
+inline constexpr int kStagingBytes = 4096;  // of shared memory, for the stores of a warp
 
 // A winner of a part of the columns (or rows), by its place in that part; -1: none, -2: there is a NaN.
 struct Candidate {
@@ -35,11 +34,10 @@ struct DevicePort {
   void* data = nullptr;  // null: an operand of 1, a result that is not kept
   std::int64_t row_stride = 0, column_stride = 0;
   DType dtype = DType::f32;
-  bool paired = false;                  // two adjacent columns (of a half port: one) lie together and aligned
-  std::int8_t map = -1;                 // its tensor map, where it is stored through shared memory
-  std::int32_t staging = 0, slots = 0;  // its place there: offset and number of chunks that fit
-  void* partials = nullptr;             // [block][row or column] of floats, pairs of them or k candidates
-  std::int64_t partial_stride = 0;      // elements from one block to the next
+  bool paired = false;              // two adjacent columns (of a half port: one) lie together and aligned
+  std::int32_t staging = -1;        // of a result that is stored through shared memory: its place there
+  void* partials = nullptr;         // [block][row or column] of floats, pairs of them or k candidates
+  std::int64_t partial_stride = 0;  // elements from one block to the next
   const std::int64_t* targets = nullptr;
   std::int32_t k = 1;  // winners kept of each block
 };
@@ -47,9 +45,9 @@ struct DevicePort {
 struct Arguments {
   CUtensorMap a, b;  // boxes of one step; of fp32 in three terms the high parts
   CUtensorMap a_low, b_low;
-  CUtensorMap stores[kMaxStores];
   std::int64_t rows = 0, columns = 0;
   std::int32_t steps = 0;                        // of the depth
+  std::int32_t step_bytes = 0;                   // that a block receives in one
   std::int32_t loop = 0;                         // which main loop: 4 * element + 2 * (A by vectors) + (B by vectors)
   std::int32_t row_tiles = 0, column_tiles = 0;  // counted in tiles of a cluster
   std::int32_t raster = 8;                       // row tiles that are done together

@@ -1,5 +1,5 @@
-// How a thread's results are kept on a GPU (ports.inl). Chunks of 64 columns go by one after the other, of each chunk the
-// eight j, of each j the halves h. What is beyond the last row or column is left out.
+// How a thread's results are kept on a GPU (ports.inl). Chunks of 64 columns go by one after the other, of each chunk
+// the eight j, of each j the halves h. What is beyond the last row or column is left out.
 
 __device__ __forceinline__ unsigned narrow(DType dtype, float x) {
   return dtype == DType::bf16 ? __bfloat16_as_ushort(__float2bfloat16_rn(x)) : __half_as_ushort(__float2half_rn(x));
@@ -21,112 +21,150 @@ __device__ __forceinline__ void write_element(const DevicePort& port, std::int64
   }
 }
 
-// What keepers that do not go through shared memory need not say.
+// What keepers need not say.
 struct KeeperBase {
-  static constexpr bool stores = false;
   __device__ __forceinline__ void begin_chunk(int) {}
   __device__ __forceinline__ void end_chunk(int) {}
   __device__ __forceinline__ void end() {}
 };
 
-// A matrix of results: straight to its place, or a chunk at a time through shared memory and the copy engine, in boxes of
-// 64 rows x 128 (or 64) bytes laid out as the engine's swizzle wants them, which also keeps the banks apart.
+// A matrix of results: element by element, or, where its rows are aligned, through shared memory, from which a warp
+// writes its 16 rows in lines of 128 (or 64) bytes. The swizzle keeps both ways free of bank conflicts. A chunk's
+// values stay in registers until it is whole, so that type and way are asked for once.
 template <class Shape, int per_pair>
 struct MatrixKeeper : KeeperBase {
-  static constexpr bool stores = true;
+  float values[2][8 * per_pair];  // of a chunk: [half][column]
   const DevicePort* port;
   Spot spot;
-  std::uint32_t base, place;  // the thread's row in the staging of this chunk
-  int row_bytes, swizzle;
-  bool staged;
 
-  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) {
-    spot = s, port = &p;
-    staged = port->map >= 0;
-    const bool narrow_box = per_pair == 1 && port->dtype != DType::f32;
-    row_bytes = narrow_box ? 64 : 128;
-    const int row = (spot.thread / 32) * 16 + spot.thread % 32 / 4;
-    swizzle = narrow_box ? ((row >> 1) & 3) << 4 : (row & 7) << 4;
-    base = ptx::shared_address(spot.staging) + port->staging;
-  }
-  __device__ __forceinline__ int chunk_bytes() const {
-    return 64 * 64 / 2 * per_pair * (port->dtype == DType::f32 ? 4 : 2);
-  }
-  __device__ __forceinline__ void begin_chunk(int chunk) {
-    if (staged) {
-      place = base + (chunk % port->slots) * chunk_bytes() +
-              ((spot.thread / 32) * 16 + spot.thread % 32 / 4) * row_bytes;
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void end_chunk(int chunk) {
+    if (!port->data) return;
+    if (port->staging < 0) {
+      write_elements(chunk);
+    } else if (port->dtype == DType::bf16) {
+      write_lines<DType::bf16>(chunk);
+    } else if (port->dtype == DType::f16) {
+      write_lines<DType::f16>(chunk);
+    } else {
+      write_lines<DType::f32>(chunk);
     }
   }
-  // One thread of the warpgroup, when the chunk is in shared memory.
-  __device__ __forceinline__ void send(int chunk) {
-    if (!staged) return;
-    const int wide = per_pair == 2 && port->dtype == DType::f32;
-    const std::int64_t tile_column = spot.column_block * Shape::kColumns + 64 * chunk;
-    const int x = static_cast<int>(tile_column / 2 * per_pair), y = static_cast<int>(spot.block_row);
-    if (spot.block_row >= spot.arguments->rows || tile_column >= spot.arguments->columns) return;
-    const CUtensorMap* map = &spot.arguments->stores[port->map];
-    unsigned char* from = spot.staging + port->staging + (chunk % port->slots) * chunk_bytes();
-    ptx::store_box(map, x, y, from);
-    if (wide && tile_column + 32 < spot.arguments->columns) ptx::store_box(map, x + 32, y, from + 8192);
+
+ private:
+  __device__ __forceinline__ void write_elements(int chunk) {
+    unsigned char* row = static_cast<unsigned char*>(port->data);
+    const std::int64_t size = port->dtype == DType::f32 ? 4 : 2, step = port->column_stride * size;
+    row += (spot.row * port->row_stride * size) + (spot.column / 2 * per_pair + 32 * per_pair * chunk) * step;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      if (!spot.has(h)) return;
+      unsigned char* to = row;
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+#pragma unroll
+        for (int i = 0; i < per_pair; ++i) {
+          const float x = values[h][per_pair * j + i];
+          if (64 * chunk + 8 * j + i >= spot.columns_left) continue;
+          if (port->dtype == DType::f32) {
+            *reinterpret_cast<float*>(to + i * step) = x;
+          } else {
+            *reinterpret_cast<unsigned short*>(to + i * step) = static_cast<unsigned short>(narrow(port->dtype, x));
+          }
+        }
+        to += 4 * per_pair * step;
+      }
+      row += 8 * port->row_stride * size;
+    }
   }
 
- protected:
-  // 2, 4 or 8 bytes at column byte `at` of the thread's row (h = 1: 8 rows further, where the swizzle is the same).
-  __device__ __forceinline__ std::uint32_t at(int h, int byte) const {
-    const int box = byte >> 7;  // of fp32, 32 columns each
-    return place + box * 8192 + 8 * h * row_bytes + ((byte & 127) ^ swizzle);
+  template <DType type>
+  __device__ __forceinline__ void write_lines(int chunk) {
+    constexpr int kSize = type == DType::f32 ? 4 : 2;
+    constexpr int kRowBytes = 32 * per_pair * kSize;  // of the chunk
+    constexpr int kBoxBytes = kRowBytes < 128 ? kRowBytes : 128;
+    const int lane = spot.thread % 32, quad = lane % 4, row = lane / 4;
+    const std::uint32_t base = ptx::shared_address(spot.staging) + port->staging;
+    const std::uint32_t place = base + row * kBoxBytes + (kBoxBytes == 64 ? (row >> 1 & 3) << 4 : row << 4);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+#pragma unroll
+      for (int j = 0; j < 8; ++j) {
+        // Bytes of the row: what j gives changes bits that the swizzle is on, what the quad gives does not.
+        if constexpr (per_pair == 2 && type == DType::f32) {
+          const std::uint32_t within = 32 * j + 8 * quad;
+          const std::uint32_t to = (place ^ (within & 0x70)) + (within & 8) + j / 4 * 2048 + h * 8 * kBoxBytes;
+          asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(values[h][2 * j]), "f"(values[h][2 * j + 1])
+                       : "memory");
+        } else if constexpr (per_pair == 2) {
+          const std::uint32_t to = (place ^ (16 * j)) + 4 * quad + h * 8 * kBoxBytes;
+          asm volatile("st.shared.u32 [%0], %1;" ::"r"(to),
+                       "r"(narrow_pair(type, values[h][2 * j], values[h][2 * j + 1]))
+                       : "memory");
+        } else if constexpr (type == DType::f32) {
+          const std::uint32_t to = (place ^ (16 * j)) + 4 * quad + h * 8 * kBoxBytes;
+          asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(values[h][j]) : "memory");
+        } else {
+          const std::uint32_t to = (place ^ (j / 2 * 16)) + j % 2 * 8 + 2 * quad + h * 8 * kBoxBytes;
+          asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(static_cast<unsigned short>(narrow(type, values[h][j])))
+                       : "memory");
+        }
+      }
+    }
+    __syncwarp();
+    constexpr int kPieces = kRowBytes / 16, kRowsAtOnce = 32 / kPieces, kInPiece = 16 / kSize;
+    const int piece = lane % kPieces;
+    const std::int64_t first_row = spot.block_row + spot.thread / 32 * 16 + lane / kPieces;
+    const std::int64_t column = (spot.column_block * Shape::kColumns + 64 * chunk) / 2 * per_pair + piece * kInPiece;
+    const std::int64_t columns = per_pair == 2 ? spot.arguments->columns : spot.arguments->columns / 2;
+    const int left = static_cast<int>(min(columns - column, std::int64_t{kInPiece}));
+    const int rows = static_cast<int>(min(spot.arguments->rows - first_row, std::int64_t{16}));
+    unsigned char* line = static_cast<unsigned char*>(port->data) + (first_row * port->row_stride + column) * kSize;
+    const std::int64_t down = kRowsAtOnce * port->row_stride * kSize;
+#pragma unroll
+    for (int r = 0; r < 16; r += kRowsAtOnce, line += down) {
+      const int at = r + lane / kPieces;
+      const int mask = kBoxBytes == 64 ? (at >> 1 & 3) << 4 : (at & 7) << 4;
+      const std::uint32_t from =
+          base + piece * 16 / kBoxBytes * 2048 + at * kBoxBytes + ((piece * 16 % kBoxBytes) ^ mask);
+      uint4 x;
+      asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                   : "r"(from)
+                   : "memory");
+      if (r >= rows) continue;
+      if (left == kInPiece) {
+        *reinterpret_cast<uint4*>(line) = x;
+      } else if (left > 0) {
+        write_part<kSize>(line, x, left);
+      }
+    }
+    __syncwarp();
+  }
+  // The first `count` elements of a piece that goes over the edge.
+  template <int size>
+  __device__ __forceinline__ static void write_part(unsigned char* line, uint4 x, int count) {
+    const unsigned words[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+    for (int i = 0; i < 16 / size; ++i) {
+      if (i >= count) break;
+      if constexpr (size == 4) {
+        reinterpret_cast<unsigned*>(line)[i] = words[i];
+      } else {
+        reinterpret_cast<unsigned short*>(line)[i] = static_cast<unsigned short>(words[i / 2] >> (16 * (i % 2)));
+      }
+    }
   }
 };
 template <class Shape>
 struct StoreKeeper : MatrixKeeper<Shape, 2> {
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
-    const DevicePort& port = *this->port;
-    const Spot& spot = this->spot;
-    if (this->staged) {
-      if (port.dtype == DType::f32) {
-        const std::uint32_t to = this->at(h, 32 * (j % 8) + 8 * (spot.thread % 4));
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(x.even.v), "f"(x.odd.v) : "memory");
-      } else {
-        const std::uint32_t to = this->at(h, 16 * (j % 8) + 4 * (spot.thread % 4));
-        asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(narrow_pair(port.dtype, x.even.v, x.odd.v)) : "memory");
-      }
-      return;
-    }
-    if (!port.data || !spot.has(h, j, 0)) return;
-    const std::int64_t to = (spot.row + 8 * h) * port.row_stride + (spot.column + 8 * j) * port.column_stride;
-    if (port.paired && spot.has(h, j, 1)) {
-      if (port.dtype == DType::f32) {
-        *reinterpret_cast<float2*>(static_cast<float*>(port.data) + to) = make_float2(x.even.v, x.odd.v);
-      } else {
-        *reinterpret_cast<unsigned*>(static_cast<unsigned short*>(port.data) + to) =
-            narrow_pair(port.dtype, x.even.v, x.odd.v);
-      }
-      return;
-    }
-    write_element(port, to, x.even.v);
-    if (spot.has(h, j, 1)) write_element(port, to + port.column_stride, x.odd.v);
+    this->values[h][2 * (j % 8)] = x.even.v, this->values[h][2 * (j % 8) + 1] = x.odd.v;
   }
 };
 template <class Shape>
 struct StoreHalfKeeper : MatrixKeeper<Shape, 1> {
-  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) {
-    const DevicePort& port = *this->port;
-    const Spot& spot = this->spot;
-    if (this->staged) {
-      if (port.dtype == DType::f32) {
-        const std::uint32_t to = this->at(h, 16 * (j % 8) + 4 * (spot.thread % 4));
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(x.v) : "memory");
-      } else {
-        const std::uint32_t to = this->at(h, 8 * (j % 8) + 2 * (spot.thread % 4));
-        asm volatile("st.shared.u16 [%0], %1;" ::"r"(to), "h"(static_cast<unsigned short>(narrow(port.dtype, x.v)))
-                     : "memory");
-      }
-      return;
-    }
-    if (!port.data || !spot.has(h, j, 0)) return;
-    write_element(port, (spot.row + 8 * h) * port.row_stride + (spot.column / 2 + 4 * j) * port.column_stride, x.v);
-  }
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) { this->values[h][j % 8] = x.v; }
 };
 
 // Reductions: how two are joined, what a value counts as, and what stands for one that is left out. NaN stays.
@@ -220,8 +258,8 @@ struct ReduceColumns : KeeperBase {
     }
     if (spot.thread % 32 >= 4 || spot.block_row >= spot.arguments->rows) return;
     // Of each warp its 16 rows; the four are joined when the results are finished.
-    float* to = static_cast<float*>(port->partials) +
-                (spot.block_row / 16 + spot.thread / 32) * port->partial_stride + spot.column + 8 * j;
+    float* to = static_cast<float*>(port->partials) + (spot.block_row / 16 + spot.thread / 32) * port->partial_stride +
+                spot.column + 8 * j;
     if (8 * j < spot.columns_left) to[0] = even;
     if (8 * j + 1 < spot.columns_left) to[1] = odd;
   }
@@ -238,7 +276,8 @@ struct LseKeeper : KeeperBase {
     __device__ __forceinline__ float2 operator()(float2 a, float2 b) const {
       const float top = larger_of(a.x, b.x);
       if (!(fabsf(top) <= FLT_MAX)) return make_float2(top, 0);
-      return make_float2(top, rounded_sum(a.y * power_of_two((a.x - top) * kLog2E), b.y * power_of_two((b.x - top) * kLog2E)));
+      return make_float2(
+          top, rounded_sum(a.y * power_of_two((a.x - top) * kLog2E), b.y * power_of_two((b.x - top) * kLog2E)));
     }
   };
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
@@ -310,8 +349,8 @@ struct Contest {
   int place;  // -1: none
   __device__ __forceinline__ static float key(float x) { return magnitude ? fabsf(x) : x; }
   __device__ __forceinline__ bool loses_to(float other, int other_place) const {
-    return other_place >= 0 && (place < 0 || key(other) > key(value) ||
-                                (key(other) == key(value) && other_place < place));
+    return other_place >= 0 &&
+           (place < 0 || key(other) > key(value) || (key(other) == key(value) && other_place < place));
   }
   __device__ __forceinline__ void meet(float other, int other_place) {
     if (loses_to(other, other_place)) value = other, place = other_place;
@@ -347,8 +386,8 @@ struct BestOfRow : KeeperBase {
     const int k = port->k;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      Candidate* to = static_cast<Candidate*>(port->partials) +
-                      (spot.column_block * port->partial_stride + spot.row + 8 * h) * k;
+      Candidate* to =
+          static_cast<Candidate*>(port->partials) + (spot.column_block * port->partial_stride + spot.row + 8 * h) * k;
       bool nan = false;
 #pragma unroll
       for (int i = 0; i < kValues; ++i) nan |= has_column(i) && values[h][i] != values[h][i];

@@ -45,7 +45,7 @@ struct TileShape {
   static constexpr int kBytesA = rows * kStepBytes, kBytesB = columns * kStepBytes;  // of one part
   static constexpr int kStageBytes = (kBytesA + kBytesB) * kParts;
   static constexpr int kRingBytes = kStageBytes * stages;
-  static constexpr int kSharedBytes = 1024 + kRingBytes + kConsumers * kStagingBytes + 16 * stages;
+  static constexpr int kSharedBytes = 1024 + kRingBytes + 4 * kConsumers * kStagingBytes + 16 * stages;
   static_assert(kSharedBytes <= 232448, "a block of Hopper has 227 KiB of shared memory");
   static_assert(columns % (64 * cluster) == 0);
 };
@@ -123,7 +123,7 @@ __device__ __forceinline__ void produce(const Arguments& arguments, unsigned cha
     const int column = place.column * Shape::kColumns;
     for (int step = 0; step < arguments.steps; ++step) {
       ptx::barrier_wait(&empty[at.stage], at.phase ^ 1);
-      ptx::barrier_arrive_expecting(&full[at.stage], Shape::kStageBytes);
+      ptx::barrier_arrive_expecting(&full[at.stage], arguments.step_bytes);
       unsigned char* stage = ring + at.stage * Shape::kStageBytes;
       load_step<Shape>(stage, &full[at.stage], &arguments.a, &arguments.b, arguments.loop, row, column,
                        step * step_depth, rank);
@@ -299,24 +299,6 @@ struct EndChunk {
     field.end_chunk(chunk);
   }
 };
-struct Send {
-  int chunk;
-  template <class Field>
-  __device__ __forceinline__ void operator()(Field& field, int) const {
-    if constexpr (Field::stores) field.send(chunk);
-  }
-};
-struct Staged {
-  bool& any;
-  bool& ring;  // whether each has room for two chunks
-  int& count;
-  template <class Field>
-  __device__ __forceinline__ void operator()(Field& field, int) const {
-    if constexpr (Field::stores) {
-      if (field.staged) any = true, ++count, ring = ring && field.port->slots >= 2;
-    }
-  }
-};
 struct EndKeeping {
   template <class Field>
   __device__ __forceinline__ void operator()(Field& field, int) const {
@@ -349,22 +331,8 @@ __device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], const Spot
   typename Ending::template Out<Keeping<Shape>> keepers;
   each_field<ins>(loaders, BeginOperand{spot});
   each_field<outs>(keepers, BeginResult{spot});
-  bool staged = false, ring = true;
-  int stores = 0;
-  each_field<outs>(keepers, Staged{staged, ring, stores});
-  const bool sender = spot.thread == 0;
 #pragma unroll
   for (int chunk = 0; chunk < Shape::kColumns / kChunkColumns; ++chunk) {
-    if (staged) {  // the copy engine may still read what lies where this chunk goes
-      if (sender) {
-        if (ring && stores == 1) {
-          ptx::wait_stores_read<1>();
-        } else {
-          ptx::wait_stores_read<0>();
-        }
-      }
-      ptx::named_barrier(1 + spot.warpgroup, 128);
-    }
     each_field<ins>(loaders, BeginChunk{chunk});
     each_field<outs>(keepers, BeginChunk{chunk});
 #pragma unroll
@@ -376,14 +344,6 @@ __device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], const Spot
         const typename Ending::template Out<V> kept =
             end(Pair<V>{V::of(sums[4 * j + 2 * h]), V::of(sums[4 * j + 2 * h + 1])}, values);
         both_fields<outs>(keepers, kept, KeepPair{h, j});
-      }
-    }
-    if (staged) {
-      ptx::fence_for_copies();
-      ptx::named_barrier(1 + spot.warpgroup, 128);
-      if (sender) {
-        each_field<outs>(keepers, Send{chunk});
-        ptx::commit_stores();
       }
     }
     each_field<outs>(keepers, EndChunk{chunk});
@@ -411,18 +371,18 @@ __device__ __forceinline__ void consume(const Arguments& arguments, unsigned cha
         static_cast<int>(max(min(arguments.columns - spot.column, std::int64_t{INT_MAX}), std::int64_t{0}));
     spot.thread = thread;
     spot.warpgroup = warpgroup;
-    spot.staging = ring + Shape::kRingBytes + warpgroup * kStagingBytes;
+    spot.staging = ring + Shape::kRingBytes + (4 * warpgroup + thread / 32) * kStagingBytes;
     spot.arguments = &arguments;
     end_tile<Shape, Ending>(sums, spot);
   }
-  if (thread == 0) ptx::wait_stores_read<0>();
 }
 
 template <class Shape, class Ending, Loops loops>
 __global__ void __launch_bounds__(Shape::kThreads, 1) product_kernel(const __grid_constant__ Arguments arguments) {
   extern __shared__ unsigned char shared[];
   unsigned char* ring = shared + ((1024 - (ptx::shared_address(shared) & 1023)) & 1023);
-  std::uint64_t* full = reinterpret_cast<std::uint64_t*>(ring + Shape::kRingBytes + Shape::kConsumers * kStagingBytes);
+  std::uint64_t* full =
+      reinterpret_cast<std::uint64_t*>(ring + Shape::kRingBytes + 4 * Shape::kConsumers * kStagingBytes);
   std::uint64_t* empty = full + Shape::kStages;
   const std::uint32_t rank = Shape::kCluster > 1 ? ptx::cluster_rank() : 0;
   const int warpgroup = threadIdx.x / 128;

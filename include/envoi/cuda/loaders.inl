@@ -1,5 +1,5 @@
-// How a thread's operands are loaded on a GPU (ports.inl). A thread has rows `row` and `row + 8` (half h = 0, 1) and, of
-// each eight columns j, the pair at `column + 8 j`. Places beyond the last row or column give 0.
+// How a thread's operands are loaded on a GPU (ports.inl). A thread has rows `row` and `row + 8` (half h = 0, 1) and,
+// of each eight columns j, the pair at `column + 8 j`. Places beyond the last row or column give 0.
 
 // Where a thread's sums are in the product.
 struct Spot {
@@ -9,7 +9,7 @@ struct Spot {
   std::int64_t block_row;       // the first row of its warpgroup
   int thread;                   // of the warpgroup
   int warpgroup;                // of the consumers
-  unsigned char* staging;       // of the warpgroup
+  unsigned char* staging;       // of the warp
   const Arguments* arguments;
 
   __device__ __forceinline__ bool has(int h) const { return 8 * h < rows_left; }
@@ -36,9 +36,38 @@ struct ScalarLoader {
   __device__ __forceinline__ void load(int, int, One<Lanes<float>>& to) const { to.value.v = value; }
 };
 
+// Sixteen values of a chunk, all asked for before the first is used; the type is asked for once. `at(i)` is the
+// element's number, `has(i)` whether there is one.
+template <DType type, class At, class Has>
+__device__ __forceinline__ void read_sixteen(const DevicePort& port, float (&values)[16], const At& at,
+                                             const Has& has) {
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+    values[i] = 0;
+    if (!has(i)) continue;
+    if constexpr (type == DType::f32) {
+      values[i] = static_cast<const float*>(port.data)[at(i)];
+    } else {
+      const unsigned bits = static_cast<const unsigned short*>(port.data)[at(i)];
+      values[i] = type == DType::bf16 ? widen_bf16(bits) : widen_f16(bits);
+    }
+  }
+}
+template <class At, class Has>
+__device__ __forceinline__ void read_sixteen(const DevicePort& port, float (&values)[16], const At& at,
+                                             const Has& has) {
+  if (port.dtype == DType::f32) {
+    read_sixteen<DType::f32>(port, values, at, has);
+  } else if (port.dtype == DType::bf16) {
+    read_sixteen<DType::bf16>(port, values, at, has);
+  } else {
+    read_sixteen<DType::f16>(port, values, at, has);
+  }
+}
+
 template <class Shape>
 struct RowLoader {
-  float values[16];
+  float values[16];  // of each column of a chunk
   const DevicePort* port;
   std::int64_t column;
   int columns_left;
@@ -46,11 +75,11 @@ struct RowLoader {
     port = &p, column = spot.column, columns_left = spot.columns_left;
   }
   __device__ __forceinline__ void begin_chunk(int chunk) {
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const int at = 64 * chunk + 8 * (i / 2) + i % 2;
-      values[i] = at < columns_left ? read_element(*port, (column + at) * port->column_stride) : 0.0f;
-    }
+    const std::int64_t stride = port->column_stride, first = (column + 64 * chunk) * stride;
+    const int left = columns_left - 64 * chunk;
+    read_sixteen(
+        *port, values, [=](int i) { return first + (8 * (i / 2) + i % 2) * stride; },
+        [=](int i) { return 8 * (i / 2) + i % 2 < left; });
   }
   __device__ __forceinline__ void load(int, int j, Pair<Lanes<float>>& to) const {
     to.even.v = values[2 * (j % 8)], to.odd.v = values[2 * (j % 8) + 1];
@@ -63,89 +92,75 @@ struct ColumnLoader {
   __device__ __forceinline__ void begin(const Spot& spot, const DevicePort& port) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      values[h] = !port.data     ? 1.0f
-                  : spot.has(h) ? read_element(port, (spot.row + 8 * h) * port.row_stride)
-                                : 0.0f;
+      values[h] = !port.data ? 1.0f : spot.has(h) ? read_element(port, (spot.row + 8 * h) * port.row_stride) : 0.0f;
     }
   }
   __device__ __forceinline__ void begin_chunk(int) {}
   __device__ __forceinline__ void load(int h, int, One<Lanes<float>>& to) const { to.value.v = values[h]; }
 };
 
-// A chunk's values in registers, all asked for before the first is used.
 template <class Shape>
 struct TileLoader {
-  unsigned raw[32];  // of each (j, h): a packed pair of 16 bits, or two floats
+  float even[16], odd[16];  // of each (j, h) of a chunk
   const DevicePort* port;
   Spot spot;
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
   __device__ __forceinline__ void begin_chunk(int chunk) {
-    const std::int64_t first = spot.row * port->row_stride + spot.column * port->column_stride;
-    if (port->paired) {
-#pragma unroll
-      for (int i = 0; i < 16; ++i) {
-        const int j = 8 * chunk + i / 2, h = i % 2;
-        const std::int64_t at = first + 8 * h * port->row_stride + 8 * j;
-        raw[2 * i] = raw[2 * i + 1] = 0;
-        if (spot.has(h, j, 1)) {
-          if (port->dtype == DType::f32) {
-            const uint2 both = *reinterpret_cast<const uint2*>(static_cast<const float*>(port->data) + at);
-            raw[2 * i] = both.x, raw[2 * i + 1] = both.y;
-          } else {
-            raw[2 * i] = *reinterpret_cast<const unsigned*>(static_cast<const unsigned short*>(port->data) + at);
-          }
-        } else if (spot.has(h, j, 0)) {
-          keep(i, read_element(*port, at), 0.0f);
-        }
+    const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
+    const std::int64_t first = spot.row * port->row_stride + (spot.column + 64 * chunk) * step;
+    const Spot& place = spot;
+    if (port->paired && place.has(1, 8 * chunk + 7, 1)) {  // all of them are there, two in one word
+      if (port->dtype == DType::f32) {
+        read_pairs<DType::f32>(first, down);
+      } else if (port->dtype == DType::bf16) {
+        read_pairs<DType::bf16>(first, down);
+      } else {
+        read_pairs<DType::f16>(first, down);
       }
       return;
     }
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const int j = 8 * chunk + i / 2, h = i % 2;
-      const std::int64_t at = first + 8 * h * port->row_stride + 8 * j * port->column_stride;
-      keep(i, spot.has(h, j, 0) ? read_element(*port, at) : 0.0f,
-           spot.has(h, j, 1) ? read_element(*port, at + port->column_stride) : 0.0f);
-    }
+    read_sixteen(
+        *port, even, [=](int i) { return first + i % 2 * down + 8 * (i / 2) * step; },
+        [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 0); });
+    read_sixteen(
+        *port, odd, [=](int i) { return first + i % 2 * down + (8 * (i / 2) + 1) * step; },
+        [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 1); });
   }
   __device__ __forceinline__ void load(int h, int j, Pair<Lanes<float>>& to) const {
-    const int i = 2 * (j % 8) + h;
-    if (port->dtype == DType::f32) {
-      to.even.v = __uint_as_float(raw[2 * i]), to.odd.v = __uint_as_float(raw[2 * i + 1]);
-    } else if (port->dtype == DType::bf16) {
-      to.even.v = widen_bf16(raw[2 * i]), to.odd.v = __uint_as_float(raw[2 * i] & 0xFFFF0000u);
-    } else {
-      to.even.v = widen_f16(raw[2 * i] & 0xFFFFu), to.odd.v = widen_f16(raw[2 * i] >> 16);
-    }
+    to.even.v = even[2 * (j % 8) + h], to.odd.v = odd[2 * (j % 8) + h];
   }
 
  private:
-  __device__ __forceinline__ void keep(int i, float even, float odd) {
-    if (port->dtype == DType::f32) {
-      raw[2 * i] = __float_as_uint(even), raw[2 * i + 1] = __float_as_uint(odd);
-    } else if (port->dtype == DType::bf16) {  // exact: these were of 16 bits
-      raw[2 * i] = (__float_as_uint(even) >> 16) | (__float_as_uint(odd) & 0xFFFF0000u);
-    } else {
-      raw[2 * i] = __half_as_ushort(__float2half_rn(even)) |
-                   (static_cast<unsigned>(__half_as_ushort(__float2half_rn(odd))) << 16);
+  template <DType type>
+  __device__ __forceinline__ void read_pairs(std::int64_t first, std::int64_t down) {
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      const std::int64_t at = first + i % 2 * down + 8 * (i / 2);
+      if constexpr (type == DType::f32) {
+        const float2 both = *reinterpret_cast<const float2*>(static_cast<const float*>(port->data) + at);
+        even[i] = both.x, odd[i] = both.y;
+      } else {
+        const unsigned both = *reinterpret_cast<const unsigned*>(static_cast<const unsigned short*>(port->data) + at);
+        even[i] = type == DType::bf16 ? widen_bf16(both & 0xFFFFu) : widen_f16(both & 0xFFFFu);
+        odd[i] = type == DType::bf16 ? widen_bf16(both >> 16) : widen_f16(both >> 16);
+      }
     }
   }
 };
 
 template <class Shape>
 struct HalfTileLoader {
-  float values[16];  // of each (j, h)
+  float values[16];  // of each (j, h) of a chunk
   const DevicePort* port;
   Spot spot;
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
   __device__ __forceinline__ void begin_chunk(int chunk) {
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const int j = 8 * chunk + i / 2, h = i % 2;
-      values[i] = spot.has(h, j, 0) ? read_element(*port, (spot.row + 8 * h) * port->row_stride +
-                                                              (spot.column / 2 + 4 * j) * port->column_stride)
-                                    : 0.0f;
-    }
+    const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
+    const std::int64_t first = spot.row * port->row_stride + (spot.column / 2 + 32 * chunk) * step;
+    const Spot& place = spot;
+    read_sixteen(
+        *port, values, [=](int i) { return first + i % 2 * down + 4 * (i / 2) * step; },
+        [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 0); });
   }
   __device__ __forceinline__ void load(int h, int j, One<Lanes<float>>& to) const {
     to.value.v = values[2 * (j % 8) + h];

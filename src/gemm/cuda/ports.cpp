@@ -74,35 +74,18 @@ DevicePort operand_port(const gemm::BoundPort& operand) { return device_port(ope
 void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& kernel, std::int64_t rows,
                    std::int64_t columns, Arguments& arguments, std::vector<PartialResult>& partials,
                    std::vector<Finish>& finishes) {
-  // Stores that can go through shared memory share its staging.
-  int stores = 0;
-  for (const gemm::BoundPort& result : results) {
-    const bool is_store = result.kind == PortKind::store || result.kind == PortKind::store_half;
-    stores += is_store && !left_out(result);
-  }
-  int placed = 0;
+  int staged = 0;  // bytes of a warp's staging that are taken
   for (std::size_t i = 0; i < results.size(); ++i) {
     const gemm::BoundPort& result = results[i];
     DevicePort& port = arguments.results[i];
     port = device_port(result);
     const gemm::PortFacts about = gemm::facts(result.kind);
     if (result.kind == PortKind::store || result.kind == PortKind::store_half) {
-      const bool half = result.kind == PortKind::store_half;
-      const int chunk_bytes = kBlockRows * kChunkColumns / (half ? 2 : 1) * size_of(port.dtype);
-      const int room = kStagingBytes / std::max(1, std::min(stores, kMaxStores));
-      const std::int64_t width = half ? columns / 2 : columns;
-      if (left_out(result) || placed == kMaxStores || chunk_bytes > room || width == 0 || rows == 0 ||
-          port.column_stride != 1 || !can_be_boxed(port.data, port.dtype, rows, width, port.row_stride)) {
-        continue;
-      }
-      BoxedMatrix boxes;
-      boxes.data = port.data, boxes.dtype = port.dtype, boxes.rows = rows, boxes.columns = width;
-      boxes.stride = port.row_stride, boxes.box_rows = kBlockRows;
-      boxes.box_bytes = half && port.dtype != DType::f32 ? 64 : 128;
-      arguments.stores[placed] = tensor_map(boxes);
-      port.map = static_cast<std::int8_t>(placed);
-      port.staging = placed * room, port.slots = std::min(2, room / chunk_bytes);
-      ++placed;
+      const int size = size_of(port.dtype), per_pair = result.kind == PortKind::store_half ? 1 : 2;
+      const int chunk_bytes = 16 * kChunkColumns / 2 * per_pair * size;
+      const bool aligned = reinterpret_cast<std::uintptr_t>(port.data) % 16 == 0 && port.column_stride == 1 &&
+                           (port.row_stride * size % 16 == 0 || rows == 1);
+      if (port.data && aligned && staged + chunk_bytes <= kStagingBytes) port.staging = staged, staged += chunk_bytes;
       continue;
     }
     if (result.kind == PortKind::select_n) continue;

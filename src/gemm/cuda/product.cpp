@@ -113,7 +113,10 @@ Side side_of(const Matrix& m, bool is_b, const Kernel& kernel, bool may_be_by_ve
     const std::int64_t unit = 16 / size;
     side.stride = std::max(unit, (s.depth + unit - 1) / unit * unit);
   }
-  side.box_rows = side.by_vectors ? kStepBytes / size : is_b ? kernel.columns / kernel.cluster : kernel.rows;
+  // Rows of A that are not there are not brought either: filling them with zeros takes longer than real ones. What the
+  // tensor cores find in their place goes into sums of rows that no ending keeps.
+  const auto rows = static_cast<int>(std::min<std::int64_t>(kernel.rows, (s.vectors + 7) / 8 * 8));
+  side.box_rows = side.by_vectors ? kStepBytes / size : is_b ? kernel.columns / kernel.cluster : std::max(rows, 8);
   return side;
 }
 
@@ -204,6 +207,8 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   arguments.rows = rows, arguments.columns = columns;
   const int step_depth = kStepBytes / size_of(a.dtype);
   arguments.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, (depth + step_depth - 1) / step_depth));
+  arguments.step_bytes = (data->kernel.three_terms ? 2 : 1) * kStepBytes *
+                         (kernel->columns + (data->a.by_vectors ? kernel->rows : data->a.box_rows));
   arguments.loop = 4 * element + 2 * data->a.by_vectors + data->b.by_vectors;
   arguments.row_tiles = static_cast<std::int32_t>(tiles_down(*kernel, rows));
   arguments.column_tiles = static_cast<std::int32_t>(tiles_across(*kernel, columns));
@@ -245,9 +250,9 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
                 " stages, A " + way(data->a) + ", B " + way(data->b);
   for (std::size_t i = 0; i < outs.size(); ++i) {
     if (outs[i].kind == PortKind::store || outs[i].kind == PortKind::store_half) {
-      data->words += arguments.results[i].map >= 0 ? ", stored in boxes"
-                     : arguments.results[i].data   ? ", stored element by element"
-                                                   : ", not stored";
+      data->words += arguments.results[i].staging >= 0 ? ", stored by lines"
+                     : arguments.results[i].data       ? ", stored element by element"
+                                                       : ", not stored";
     }
   }
   return Product(std::move(data));

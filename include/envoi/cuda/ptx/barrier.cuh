@@ -34,7 +34,7 @@ __device__ __forceinline__ void barrier_arrive_expecting(std::uint64_t* barrier,
                : "memory");
 }
 __device__ __forceinline__ void barrier_arrive_in_block(std::uint64_t* barrier, std::uint32_t rank) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
                    address_in_block(shared_address(barrier), rank))
                : "memory");
 }
