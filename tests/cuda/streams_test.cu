@@ -1,5 +1,5 @@
 // Streams, graphs, workspaces and devices.
-#include <iostream>
+#include <algorithm>
 
 #include "endings.cuh"
 
@@ -87,7 +87,8 @@ class streams : public OnGpu<testing::TestWithParam<Kind>> {
   Kind kind = GetParam();
 };
 
-// Depth 137: rows that the GPU's copy engine cannot read, so that the workspace has copies of them.
+// A capture also refuses allocations and waits. Depth 137: rows that the GPU's copy engine cannot read, so that the
+// workspace has copies of them.
 TEST_P(streams, a_graph_replays_with_changed_inputs) {
   for (const std::int64_t k : {256, 137}) {
     const Operands operands(kind, 300, 530, k);
@@ -180,21 +181,6 @@ TEST_P(streams, a_workspace_may_hold_anything) {
   shared.expect_guards("the workspace");
 }
 
-TEST_P(streams, running_allocates_nothing) {
-  const Operands operands(kind, 300, 530, 137);
-  const std::vector<Job> all = jobs(operands, kind);
-  std::size_t largest = 0, before = 0, after = 0, total = 0;
-  for (const Job& job : all) largest = std::max(largest, job.product.workspace_bytes());
-  const Buffer workspace(largest);
-  for (int i = 0; i < 10; ++i) {
-    for (const Job& job : all) job.product.run(nullptr, workspace.data(), workspace.size());
-    CHECK_CUDA(cudaDeviceSynchronize());
-    if (i == 0) CHECK_CUDA(cudaMemGetInfo(&before, &total));
-  }
-  CHECK_CUDA(cudaMemGetInfo(&after, &total));
-  if (before != after) std::cout << "  free memory went from " << before << " to " << after << "\n";
-  EXPECT_LE(before, after + (std::size_t{1} << 20));  // another process may have taken some
-}
 INSTANTIATE_TEST_SUITE_P(Runs, streams, testing::ValuesIn(kKinds), kind_name);
 
 class devices_of_one_process : public GpuTest {};
