@@ -161,7 +161,7 @@ void run(const Operand& a, const Columns& columns, const EndingCall<T>& call, co
                     (b.columns() + kTileColumns - 1) / kTileColumns, !b.group_rows().empty()};
   for (const BoundPort& operand : call.operands) check_operand(operand, shape);
   Results<T> results(call.results, shape, pool.size());
-  check_overlaps(rows.made() ? nullptr : &rows.matrix(), call.operands, call.results);
+  check_overlaps(rows.made() ? nullptr : &rows.matrix(), "A", call.operands, call.results);
   if constexpr (std::is_same_v<T, double>) {
     run_tiles<double, double>(rows, b, call, blocks, results, pool);
   } else {

@@ -224,10 +224,11 @@ bool same_view(const Matrix& a, const Matrix& b) {
 
 }  // namespace
 
-void check_overlaps(const Matrix* a, const std::vector<BoundPort>& operands, const std::vector<BoundPort>& results) {
+void check_overlaps(const Matrix* side, const char* name_of_side, const std::vector<BoundPort>& operands,
+                    const std::vector<BoundPort>& results) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& name = results[i].name;
-    if (a && surely_overlap(*a, results[i].port)) refuse(name + " overlaps A");
+    if (side && surely_overlap(*side, results[i].port)) refuse(name + " overlaps " + name_of_side);
     for (const BoundPort& operand : operands) {
       const bool in_place = operand.kind == PortKind::tile && same_view(operand.port, results[i].port);
       if (!in_place && surely_overlap(operand.port, results[i].port)) {

@@ -27,9 +27,10 @@ const char* kind_name(PortKind kind);
 void check_operand(const BoundPort& operand, const Shape& shape);
 std::int64_t check_result(const BoundPort& result, const Shape& shape);
 
-// Throws Error (bad_argument) where a result surely lies on top of A (null: not stored), an operand or another result.
-// A tile may be overwritten by a result of the same view, which is written after it was read.
-void check_overlaps(const Matrix* a, const std::vector<BoundPort>& operands, const std::vector<BoundPort>& results);
+// Throws Error (bad_argument) where a result surely lies on top of a side of the product (null: not stored), an operand
+// or another result. A tile may be overwritten by a result of the same view, which is written after it was read.
+void check_overlaps(const Matrix* side, const char* name_of_side, const std::vector<BoundPort>& operands,
+                    const std::vector<BoundPort>& results);
 
 template <class T>
 class Results {

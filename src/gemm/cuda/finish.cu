@@ -1,9 +1,8 @@
 // Partial results of a product's tiles put together in a fixed order: blocks of 256 columns (or 16 rows) in eight
 // sequences, and these in pairs. The order depends on the number of blocks alone.
-#include <cuda_runtime.h>
-
 #include "envoi/cuda.hpp"
 #include "envoi/cuda/kernel.cuh"
+#include "gemm/cuda/start.cuh"
 #include "gemm/cuda/steps.hpp"
 
 namespace envoi::cuda {
@@ -122,11 +121,16 @@ __global__ void winners_kernel(Finish job) {
   }
 }
 
+// Nothing to choose from.
+__global__ void nan_kernel(Finish job) {
+  const std::int64_t slot = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (slot < job.slots) write_element(job.port, slot * job.slot_stride, NAN);
+}
+
 template <class How>
 cudaError_t launch(const How& how, const Finish& job, std::int64_t rows, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((job.slots + kSlots - 1) / kSlots), static_cast<unsigned>(rows));
-  finish_kernel<<<grid, dim3(kSlots, kSequences), 0, stream>>>(how, job);
-  return cudaGetLastError();
+  return start(finish_kernel<How>, grid, dim3(kSlots, kSequences), stream, how, job);
 }
 
 }  // namespace
@@ -144,18 +148,15 @@ cudaError_t finish(const Finish& job, cudaStream_t stream) {
     case PortKind::max_abs_m:  // k: rows of the result, one or one for each 64 rows
       if (job.k > 65535) return cudaErrorInvalidValue;
       return launch(Reduction{1, 0}, job, job.k, stream);
+    case PortKind::select_n:
+      return start(nan_kernel, dim3(static_cast<unsigned>((job.slots + 255) / 256)), dim3(256), stream, job);
     case PortKind::lse_n:
       return launch(LogSumExp{}, job, 1, stream);
     default: {
       const bool magnitude = job.kind == PortKind::argmax_abs_n || job.kind == PortKind::argmax_abs_m ||
                              job.kind == PortKind::topk_abs_n || job.kind == PortKind::topk_abs_m;
-      const unsigned blocks = static_cast<unsigned>((job.slots + 7) / 8);
-      if (magnitude) {
-        winners_kernel<true><<<blocks, 256, 0, stream>>>(job);
-      } else {
-        winners_kernel<false><<<blocks, 256, 0, stream>>>(job);
-      }
-      return cudaGetLastError();
+      const dim3 blocks(static_cast<unsigned>((job.slots + 7) / 8)), threads(256);
+      return start(magnitude ? winners_kernel<true> : winners_kernel<false>, blocks, threads, stream, job);
     }
   }
 }

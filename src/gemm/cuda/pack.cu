@@ -1,6 +1,5 @@
 // Operands that the copy engine cannot read as they lie, copied into rows by depth; fp32 split into two parts of TF32.
-#include <cuda_runtime.h>
-
+#include "gemm/cuda/start.cuh"
 #include "gemm/cuda/steps.hpp"
 
 namespace envoi::cuda {
@@ -54,9 +53,8 @@ cudaError_t launch(const Source& source, void* high, void* low, std::int64_t str
   const std::int64_t strips = (source.vectors + kSide - 1) / kSide * ((stride + kSide - 1) / kSide);
   if (strips == 0) return cudaSuccess;
   const int blocks = static_cast<int>(strips < 8192 ? strips : 8192);
-  pack_kernel<Word, split><<<blocks, dim3(kSide, kRowsAtOnce), 0, stream>>>(source, static_cast<Word*>(high),
-                                                                            static_cast<Word*>(low), stride, strips);
-  return cudaGetLastError();
+  return start(pack_kernel<Word, split>, dim3(blocks), dim3(kSide, kRowsAtOnce), stream, source,
+               static_cast<Word*>(high), static_cast<Word*>(low), stride, strips);
 }
 
 }  // namespace

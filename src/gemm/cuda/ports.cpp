@@ -65,8 +65,8 @@ void check_ports(const Matrix& a, const Matrix& b, const std::vector<gemm::Bound
     if (k > (1 << 20)) throw Error(ErrorKind::bad_argument, port.name + " wants more than 2^20 winners of each");
     bound_results.push_back(port);
   }
-  check_overlaps(&a, bound_operands, bound_results);
-  check_overlaps(&b, {}, bound_results);
+  check_overlaps(&a, "A", bound_operands, bound_results);
+  check_overlaps(&b, "B", {}, bound_results);
 }
 
 DevicePort operand_port(const gemm::BoundPort& operand) { return device_port(operand); }
@@ -88,7 +88,7 @@ void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& ke
       if (port.data && aligned && staged + chunk_bytes <= kStagingBytes) port.staging = staged, staged += chunk_bytes;
       continue;
     }
-    if (result.kind == PortKind::select_n) continue;
+    if (result.kind == PortKind::select_n && columns > 0) continue;  // the kernel writes it, or there is none to choose
     Finish job;
     job.kind = result.kind;
     PartialResult partial;
