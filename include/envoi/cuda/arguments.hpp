@@ -45,7 +45,8 @@ struct DevicePort {
 struct Arguments {
   CUtensorMap a, b;  // boxes of one step; of fp32 in three terms the high parts
   CUtensorMap a_low, b_low;
-  std::int64_t rows = 0, columns = 0;
+  std::int64_t rows = 0, columns = 0;  // of the product
+  std::int64_t first_row = 0;          // of the tiles
   std::int32_t steps = 0;                        // of the depth
   std::int32_t step_bytes = 0;                   // that a block receives in one
   std::int32_t loop = 0;                         // which main loop: 4 * element + 2 * (A by vectors) + (B by vectors)

@@ -50,8 +50,8 @@ struct TileShape {
   static_assert(columns % (64 * cluster) == 0);
 };
 using LargeTile = TileShape<128, 256, 4, 2>;
-using MediumTile = TileShape<128, 128, 5, 1>;
-using SmallTile = TileShape<64, 64, 12, 1>;
+using MediumTile = TileShape<128, 128, 5, 2>;
+using SmallTile = TileShape<64, 64, 12, 2>;
 using ThreeTermTile = TileShape<128, 128, 2, 2, true>;
 
 // Which of its ring's stages a warpgroup is at, and the parity of that stage's phase.
@@ -119,7 +119,8 @@ __device__ __forceinline__ void produce(const Arguments& arguments, unsigned cha
   const int step_depth = arguments.loop / 4 == static_cast<int>(Element::tf32) ? 32 : 64;
   for (int t = blockIdx.x / Shape::kCluster; t < tiles; t += gridDim.x / Shape::kCluster) {
     const TilePlace place = tile_place(arguments, t);
-    const int row = (place.row * Shape::kCluster + static_cast<int>(rank)) * Shape::kRows;
+    const int row =
+        static_cast<int>(arguments.first_row) + (place.row * Shape::kCluster + static_cast<int>(rank)) * Shape::kRows;
     const int column = place.column * Shape::kColumns;
     for (int step = 0; step < arguments.steps; ++step) {
       ptx::barrier_wait(&empty[at.stage], at.phase ^ 1);
@@ -362,7 +363,8 @@ __device__ __forceinline__ void consume(const Arguments& arguments, unsigned cha
     float sums[Shape::kSums];
     multiply_any<Shape, loops>(sums, arguments, ptx::shared_address(ring), full, empty, at, warpgroup);
     Spot spot;
-    spot.block_row = (static_cast<std::int64_t>(place.row) * Shape::kCluster + rank) * Shape::kRows + 64 * warpgroup;
+    spot.block_row = arguments.first_row + 64 * warpgroup +
+                     (static_cast<std::int64_t>(place.row) * Shape::kCluster + rank) * Shape::kRows;
     spot.row = spot.block_row + thread / 32 * 16 + thread % 32 / 4;
     spot.column_block = place.column;
     spot.column = static_cast<std::int64_t>(place.column) * Shape::kColumns + 2 * (thread % 4);
@@ -385,7 +387,7 @@ __global__ void __launch_bounds__(Shape::kThreads, 1) product_kernel(const __gri
       reinterpret_cast<std::uint64_t*>(ring + Shape::kRingBytes + 4 * Shape::kConsumers * kStagingBytes);
   std::uint64_t* empty = full + Shape::kStages;
   const std::uint32_t rank = Shape::kCluster > 1 ? ptx::cluster_rank() : 0;
-  const int warpgroup = threadIdx.x / 128;
+  const int warpgroup = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 128, 0);  // uniform, as the compiler then knows
   if (threadIdx.x == 0) {
     ptx::prefetch_map(&arguments.a);
     ptx::prefetch_map(&arguments.b);

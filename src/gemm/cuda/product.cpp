@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -11,8 +10,10 @@
 #include "envoi/cuda/plan.hpp"
 #include "gemm/cuda/check.hpp"
 #include "gemm/cuda/ports.hpp"
+#include "gemm/cuda/schedule.hpp"
 #include "gemm/cuda/steps.hpp"
 #include "gemm/cuda/tensor_map.hpp"
+#include "gemm/results.hpp"
 
 namespace envoi::cuda {
 
@@ -23,16 +24,21 @@ struct Side {
   bool packed = false, split = false;
   std::int64_t stride = 0;                      // of what the copy engine reads
   std::size_t high_offset = 0, low_offset = 0;  // of what is packed, in the workspace
-  int box_rows = 0;
+};
+
+// Rows of the product, made by one kernel.
+struct Part {
+  Kernel kernel;
+  int blocks = 0;
+  int box_rows_a = 0, box_rows_b = 0;
+  Arguments arguments;
 };
 
 struct Product::Data {
   int device = 0;
-  Kernel kernel;
-  int blocks = 0;  // 0: nothing to multiply
-  Arguments arguments;
   bool tf32 = false;
   Side a, b;
+  std::vector<Part> parts;  // none: nothing to multiply
   std::vector<PartialResult> partials;
   std::vector<Finish> finishes;
   std::size_t workspace_bytes = 0;
@@ -86,81 +92,6 @@ int usable_device() {
   return device;
 }
 
-// How the copy engine reads one side, or what has to be packed for it.
-Side side_of(const Matrix& m, bool is_b, const Kernel& kernel, bool may_be_by_vectors) {
-  Side side;
-  side.source = {m.data, m.dtype, m.rows, m.columns, m.row_stride, m.column_stride};
-  if (is_b) side.source = {m.data, m.dtype, m.columns, m.rows, m.column_stride, m.row_stride};
-  const Source& s = side.source;
-  side.split = kernel.three_terms;
-  const int size = size_of(s.dtype);
-  if (!side.split) {
-    const bool depth_is_one = s.depth_stride == 1 || s.depth == 1,
-               vector_is_one = s.vector_stride == 1 || s.vectors == 1;
-    if (s.depth == 0) {  // the kernel takes a step at least: of zeros
-      side.packed = true;
-    } else if (depth_is_one && can_be_boxed(s.data, s.dtype, s.vectors, s.depth, s.vector_stride)) {
-      side.stride = s.vector_stride;
-    } else if (vector_is_one && may_be_by_vectors &&
-               can_be_boxed(s.data, s.dtype, s.depth, s.vectors, s.depth_stride)) {
-      side.stride = s.depth_stride, side.by_vectors = true;
-    } else {
-      side.packed = true;
-    }
-  }
-  if (side.split || side.packed) {
-    side.packed = true;
-    const std::int64_t unit = 16 / size;
-    side.stride = std::max(unit, (s.depth + unit - 1) / unit * unit);
-  }
-  // Rows of A that are not there are not brought either: filling them with zeros takes longer than real ones. What the
-  // tensor cores find in their place goes into sums of rows that no ending keeps.
-  const auto rows = static_cast<int>(std::min<std::int64_t>(kernel.rows, (s.vectors + 7) / 8 * 8));
-  side.box_rows = side.by_vectors ? kStepBytes / size : is_b ? kernel.columns / kernel.cluster : std::max(rows, 8);
-  return side;
-}
-
-CUtensorMap map_of(const Side& side, const void* data, bool tf32) {
-  BoxedMatrix matrix;
-  matrix.data = data, matrix.dtype = side.source.dtype, matrix.stride = side.stride;
-  matrix.rows = side.by_vectors ? side.source.depth : side.source.vectors;
-  matrix.columns = side.by_vectors ? side.source.vectors : std::max<std::int64_t>(side.source.depth, 1);
-  matrix.box_rows = side.box_rows;
-  matrix.tf32 = tf32;
-  return tensor_map(matrix);
-}
-
-// Relative to what a large tile's multiprocessor does in the same time.
-double speed_of(const Kernel& kernel) {
-  const int area = kernel.rows * kernel.columns;
-  return area >= 128 * 256 ? 1.0 : area >= 128 * 128 ? 0.8 : 0.4;
-}
-
-std::int64_t tiles_down(const Kernel& kernel, std::int64_t rows) {
-  const std::int64_t height = static_cast<std::int64_t>(kernel.rows) * kernel.cluster;
-  return (rows + height - 1) / height;
-}
-std::int64_t tiles_across(const Kernel& kernel, std::int64_t columns) {
-  return (columns + kernel.columns - 1) / kernel.columns;
-}
-
-// The kernel whose waves of tiles take the least. Tiles of all sizes give the same bits.
-const Kernel* choose(std::span<const Kernel> kernels, bool three_terms, std::int64_t rows, std::int64_t columns,
-                     int multiprocessors) {
-  const Kernel* best = nullptr;
-  double best_time = 0;
-  for (const Kernel& kernel : kernels) {
-    if (kernel.three_terms != three_terms) continue;
-    const double clusters = std::max(1, multiprocessors / kernel.cluster);
-    const double tiles =
-        static_cast<double>(tiles_down(kernel, rows)) * static_cast<double>(tiles_across(kernel, columns));
-    const double waves = std::max(1.0, std::ceil(tiles / clusters));
-    const double time = waves * kernel.rows * kernel.columns / speed_of(kernel);
-    if (!best || time < best_time) best = &kernel, best_time = time;
-  }
-  return best;
-}
-
 std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
 // Adds room to a workspace.
@@ -171,6 +102,99 @@ std::size_t reserve(std::size_t& workspace, std::int64_t elements, std::size_t s
   }
   workspace = aligned(workspace + static_cast<std::size_t>(elements) * size);
   return offset;
+}
+
+// How the copy engine reads one side where it lies; packed where it cannot.
+Side side_of(const Matrix& m, bool is_b, bool split) {
+  Side side;
+  side.source = {m.data, m.dtype, m.rows, m.columns, m.row_stride, m.column_stride};
+  if (is_b) side.source = {m.data, m.dtype, m.columns, m.rows, m.column_stride, m.row_stride};
+  const Source& s = side.source;
+  side.split = split;
+  const bool depth_is_one = s.depth_stride == 1 || s.depth == 1;
+  const bool vector_is_one = s.vector_stride == 1 || s.vectors == 1;
+  if (split || s.depth == 0) {  // the kernel takes a step at least: of zeros
+    side.packed = true;
+  } else if (depth_is_one && can_be_boxed(s.data, s.dtype, s.vectors, s.depth, s.vector_stride)) {
+    side.stride = s.vector_stride;
+  } else if (vector_is_one && s.dtype != DType::f32 &&
+             can_be_boxed(s.data, s.dtype, s.depth, s.vectors, s.depth_stride)) {
+    side.stride = s.depth_stride, side.by_vectors = true;
+  } else {
+    side.packed = true;
+  }
+  return side;
+}
+
+// Gives it its place in the workspace.
+void pack_side(Side& side, std::size_t& workspace) {
+  const int size = size_of(side.source.dtype);
+  const std::int64_t unit = 16 / size;
+  side.packed = true, side.by_vectors = false;
+  side.stride = std::max(unit, (side.source.depth + unit - 1) / unit * unit);
+  const std::int64_t elements = side.source.vectors * side.stride;
+  side.high_offset = reserve(workspace, elements, static_cast<std::size_t>(size));
+  if (side.split) side.low_offset = reserve(workspace, elements, static_cast<std::size_t>(size));
+}
+
+CUtensorMap map_of(const Side& side, const void* data, int box_rows, bool tf32) {
+  BoxedMatrix matrix;
+  matrix.data = data, matrix.dtype = side.source.dtype, matrix.stride = side.stride;
+  matrix.rows = side.by_vectors ? side.source.depth : side.source.vectors;
+  matrix.columns = side.by_vectors ? side.source.vectors : std::max<std::int64_t>(side.source.depth, 1);
+  matrix.box_rows = box_rows;
+  matrix.tf32 = tf32;
+  return tensor_map(matrix);
+}
+
+// A strip of the product with its tiles; operands and results come later.
+Part part_of(const Strip& strip, const Product::Data& d, const Arguments& common, std::int64_t columns) {
+  Part part;
+  part.kernel = *strip.kernel;
+  const Kernel& kernel = part.kernel;
+  Arguments& arguments = part.arguments;
+  arguments = common;
+  arguments.first_row = strip.first_row;
+  arguments.row_tiles = static_cast<std::int32_t>(tiles_down(kernel, strip.rows));
+  arguments.column_tiles = static_cast<std::int32_t>(tiles_across(kernel, columns));
+  arguments.raster = 8;
+  // Rows of A that are not there are not brought either: filling them with zeros takes longer than real ones. What the
+  // tensor cores find in their place goes into sums of rows that no ending keeps.
+  const auto rows = static_cast<int>(std::min<std::int64_t>(kernel.rows, (strip.rows + 7) / 8 * 8));
+  const int by_vectors = kStepBytes / size_of(d.a.source.dtype);
+  part.box_rows_a = d.a.by_vectors ? by_vectors : rows;
+  part.box_rows_b = d.b.by_vectors ? by_vectors : kernel.columns / kernel.cluster;
+  arguments.step_bytes =
+      (kernel.three_terms ? 2 : 1) * kStepBytes * (kernel.columns + (d.a.by_vectors ? kernel.rows : rows));
+  int clusters = 0;
+  check(kernel.prepare(&clusters), "loading a kernel");
+  if (clusters < 1) throw Error(ErrorKind::no_device, "this GPU has no room for a block of the kernel");
+  const std::int64_t tiles = static_cast<std::int64_t>(arguments.row_tiles) * arguments.column_tiles;
+  part.blocks = static_cast<int>(std::min<std::int64_t>(tiles, clusters)) * kernel.cluster;
+  if (!d.a.packed) arguments.a = map_of(d.a, d.a.source.data, part.box_rows_a, d.tf32);
+  if (!d.b.packed) arguments.b = map_of(d.b, d.b.source.data, part.box_rows_b, d.tf32);
+  return part;
+}
+
+std::string words_of(const Product::Data& d, const Arguments& arguments, const std::vector<gemm::BoundPort>& results) {
+  std::string words;
+  for (const Part& part : d.parts) {
+    const Kernel& k = part.kernel;
+    words += (words.empty() ? "tiles of " : ", then ") + std::to_string(k.rows) + " x " + std::to_string(k.columns) +
+             " (" + std::to_string(part.blocks) + " blocks, clusters of " + std::to_string(k.cluster) + ", " +
+             std::to_string(k.stages) + " stages)";
+  }
+  const auto way = [](const Side& side) {
+    return side.split ? "split into two parts" : side.packed ? "packed" : side.by_vectors ? "by vectors" : "by depth";
+  };
+  words = (words.empty() ? "nothing to multiply" : words) + ", A " + way(d.a) + ", B " + way(d.b);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (results[i].kind != PortKind::store && results[i].kind != PortKind::store_half) continue;
+    words += arguments.results[i].staging >= 0 ? ", stored by lines"
+             : arguments.results[i].data       ? ", stored element by element"
+                                               : ", not stored";
+  }
+  return words;
 }
 
 }  // namespace
@@ -188,73 +212,54 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, data->device),
         "asking a GPU its size");
   const bool three_terms = a.dtype == DType::f32 && fp32 == Fp32::exact;
-  const Kernel* kernel = choose(kernels, three_terms, rows, columns, multiprocessors);
-  if (!kernel) {
-    refuse(std::string("there is no kernel for ") + name +
-           (three_terms ? " of fp32 in full precision: use Fp32::tf32, "
-                          "bf16 or fp16, or compile it for ThreeTermTile "
-                          "(docs/endings.md)"
-                        : ": compile it for a tile (docs/endings.md)"));
-  }
-  data->kernel = *kernel;
   data->tf32 = a.dtype == DType::f32 && !three_terms;
+  data->a = side_of(a, false, three_terms), data->b = side_of(b, true, three_terms);
   const int element = a.dtype == DType::bf16 ? 0 : a.dtype == DType::f16 ? 1 : 2;
-  const auto has_loop = [&](int majors) { return kernel->loops >> (4 * element + majors) & 1; };
-  data->b = side_of(b, true, *kernel, has_loop(1));
-  data->a = side_of(a, false, *kernel, has_loop(2 + data->b.by_vectors));
+  const auto loop = [&] { return 4 * element + 2 * data->a.by_vectors + data->b.by_vectors; };
 
-  Arguments& arguments = data->arguments;
+  Arguments arguments;
   arguments.rows = rows, arguments.columns = columns;
   const int step_depth = kStepBytes / size_of(a.dtype);
   arguments.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, (depth + step_depth - 1) / step_depth));
-  arguments.step_bytes = (data->kernel.three_terms ? 2 : 1) * kStepBytes *
-                         (kernel->columns + (data->a.by_vectors ? kernel->rows : data->a.box_rows));
-  arguments.loop = 4 * element + 2 * data->a.by_vectors + data->b.by_vectors;
-  arguments.row_tiles = static_cast<std::int32_t>(tiles_down(*kernel, rows));
-  arguments.column_tiles = static_cast<std::int32_t>(tiles_across(*kernel, columns));
-  arguments.raster = 8;
-  if (static_cast<double>(arguments.row_tiles) * arguments.column_tiles > 2e9 ||
-      static_cast<double>(arguments.raster) * arguments.column_tiles > 2e9) {
-    refuse("a product of " + std::to_string(rows) + " x " + std::to_string(columns) + " has too many tiles: split it");
-  }
   if (ending_bytes > sizeof arguments.ending) refuse("an ending on a GPU has at most 128 bytes of its own");
   std::memcpy(arguments.ending, ending, ending_bytes);
-
-  std::size_t workspace = 0;
-  for (Side* side : {&data->a, &data->b}) {
-    if (!side->packed) continue;
-    const std::int64_t elements = side->source.vectors * side->stride;
-    const auto size = static_cast<std::size_t>(size_of(side->source.dtype));
-    side->high_offset = reserve(workspace, elements, size);
-    if (side->split) side->low_offset = reserve(workspace, elements, size);
-  }
   for (std::size_t i = 0; i < ins.size(); ++i) arguments.operands[i] = operand_port(ins[i]);
-  place_results(outs, *kernel, rows, columns, arguments, data->partials, data->finishes);
-  for (PartialResult& partial : data->partials) partial.offset = reserve(workspace, partial.elements, partial.size);
-  data->workspace_bytes = workspace;
 
-  if (rows > 0 && columns > 0) {
-    int clusters = 0;
-    check(kernel->prepare(&clusters), "loading a kernel");
-    if (clusters < 1) throw Error(ErrorKind::no_device, "this GPU has no room for a block of the kernel");
-    const std::int64_t tiles = static_cast<std::int64_t>(arguments.row_tiles) * arguments.column_tiles;
-    data->blocks = static_cast<int>(std::min<std::int64_t>(tiles, clusters)) * kernel->cluster;
-    if (!data->a.packed) arguments.a = map_of(data->a, a.data, data->tf32);
-    if (!data->b.packed) arguments.b = map_of(data->b, b.data, data->tf32);
+  Work work{rows, columns, arguments.steps, three_terms, loop(), true, multiprocessors};
+  // Partial results of columns are laid out by the tiles' width, and a product has one layout.
+  for (const gemm::BoundPort& out : outs) {
+    work.may_split = work.may_split && (out.kind == PortKind::store || out.kind == PortKind::store_half ||
+                                        out.kind == PortKind::select_n || gemm::facts(out.kind).along_m);
   }
-  const auto way = [](const Side& side) {
-    return side.split ? "split into two parts" : side.packed ? "packed" : side.by_vectors ? "by vectors" : "by depth";
-  };
-  data->words = "tiles of " + std::to_string(kernel->rows) + " x " + std::to_string(kernel->columns) +
-                ", clusters of " + std::to_string(kernel->cluster) + ", " + std::to_string(kernel->stages) +
-                " stages, A " + way(data->a) + ", B " + way(data->b);
-  for (std::size_t i = 0; i < outs.size(); ++i) {
-    if (outs[i].kind == PortKind::store || outs[i].kind == PortKind::store_half) {
-      data->words += arguments.results[i].staging >= 0 ? ", stored by lines"
-                     : arguments.results[i].data       ? ", stored element by element"
-                                                       : ", not stored";
+  const std::vector<Strip> strips = schedule(kernels, work);
+  if (strips.empty()) {
+    refuse(std::string("there is no kernel for ") + name +
+           (three_terms ? " of fp32 in full precision: use Fp32::tf32, bf16 or fp16, or compile it for ThreeTermTile "
+                          "(docs/endings.md)"
+                        : ": compile it for a tile (docs/endings.md)"));
+  }
+  for (const Strip& strip : strips) {  // A gives way where there is no loop for it
+    if ((strip.kernel->loops >> loop() & 1) == 0) data->a.packed = true, data->a.by_vectors = false;
+    if ((strip.kernel->loops >> loop() & 1) == 0) data->b.packed = true, data->b.by_vectors = false;
+    if (static_cast<double>(tiles_down(*strip.kernel, strip.rows)) *
+            static_cast<double>(tiles_across(*strip.kernel, columns)) >
+        2e8) {
+      refuse("a product of " + std::to_string(rows) + " x " + std::to_string(columns) +
+             " has too many tiles: split it");
     }
   }
+  arguments.loop = loop();
+  std::size_t workspace = 0;
+  for (Side* side : {&data->a, &data->b}) {
+    if (side->packed) pack_side(*side, workspace);
+  }
+  place_results(outs, *strips.front().kernel, rows, columns, arguments, data->partials, data->finishes);
+  for (PartialResult& partial : data->partials) partial.offset = reserve(workspace, partial.elements, partial.size);
+  data->workspace_bytes = workspace;
+  if (rows > 0 && columns > 0) {
+    for (const Strip& strip : strips) data->parts.push_back(part_of(strip, *data, arguments, columns));
+  }
+  data->words = words_of(*data, arguments, outs);
   return Product(std::move(data));
 }
 
@@ -281,21 +286,26 @@ void Product::run(Stream stream_handle, void* workspace, std::size_t bytes) cons
     throw Error(ErrorKind::bad_argument, "a workspace begins at a multiple of 256 bytes, as cudaMalloc's memory does");
   }
   auto* base = static_cast<unsigned char*>(workspace);
-  Arguments arguments = d.arguments;
-  if (d.blocks > 0) {
+  if (!d.parts.empty()) {
+    for (const Side* side : {&d.a, &d.b}) {
+      if (!side->packed) continue;
+      void* low = side->split ? base + side->low_offset : nullptr;
+      check(pack(side->source, base + side->high_offset, low, side->stride, stream), "packing an operand");
+    }
+  }
+  for (const Part& part : d.parts) {
+    Arguments arguments = part.arguments;
     for (const PartialResult& partial : d.partials) {
       arguments.results[partial.result].partials = base + partial.offset;
     }
-    const auto packed = [&](const Side& side, CUtensorMap& map, CUtensorMap& low_map) {
+    const auto map_packed = [&](const Side& side, int box_rows, CUtensorMap& map, CUtensorMap& low_map) {
       if (!side.packed) return;
-      unsigned char *high = base + side.high_offset, *low = side.split ? base + side.low_offset : nullptr;
-      check(pack(side.source, high, low, side.stride, stream), "packing an operand");
-      map = detail::map_of(side, high, d.tf32);
-      if (low) low_map = detail::map_of(side, low, false);
+      map = detail::map_of(side, base + side.high_offset, box_rows, d.tf32);
+      if (side.split) low_map = detail::map_of(side, base + side.low_offset, box_rows, false);
     };
-    packed(d.a, arguments.a, arguments.a_low);
-    packed(d.b, arguments.b, arguments.b_low);
-    check(d.kernel.launch(arguments, d.blocks, stream), "starting a product");
+    map_packed(d.a, part.box_rows_a, arguments.a, arguments.a_low);
+    map_packed(d.b, part.box_rows_b, arguments.b, arguments.b_low);
+    check(part.kernel.launch(arguments, part.blocks, stream), "starting a product");
   }
   for (std::size_t i = 0; i < d.finishes.size(); ++i) {
     Finish job = d.finishes[i];
