@@ -51,7 +51,7 @@ struct TileShape {
 };
 using LargeTile = TileShape<128, 256, 4, 2>;
 using MediumTile = TileShape<128, 128, 5, 2>;
-using SmallTile = TileShape<64, 64, 12, 2>;
+using SmallTile = TileShape<64, 64, 12, 1>;
 using ThreeTermTile = TileShape<128, 128, 2, 2, true>;
 
 // Which of its ring's stages a warpgroup is at, and the parity of that stage's phase.
