@@ -18,7 +18,10 @@ inline constexpr int operands_of = fields_of<typename Ending::template In<Counte
 template <class Ending>
 inline constexpr int results_of = fields_of<typename Ending::template Out<Counted>>();
 
-// call(field, number) for every field.
+// call(field, number) for every field. What is called may be for the host alone.
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable
+#endif
 template <int count, class S, class Call>
 ENVOI_FN constexpr void each_field([[maybe_unused]] S& s, [[maybe_unused]] Call call) {
   if constexpr (count == 1) {

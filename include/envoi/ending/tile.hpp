@@ -2,6 +2,7 @@
 // are.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -84,10 +85,14 @@ struct ResultPort : Port {
 struct WinnersPort : Port {
   WinnersPort(std::span<Winner> to) : Port(to) {}
   WinnersPort(std::vector<Winner>& to) : Port(std::span<Winner>(to)) {}
+  WinnersPort(Winner* to, std::integral auto count) { winners = to, winner_count = static_cast<std::int64_t>(count); }
 };
 struct SelectPort : Port {
   SelectPort(const MutableMatrix& to, std::span<const std::int64_t> chosen) : Port(to) {
     targets = chosen.data(), target_count = static_cast<std::int64_t>(chosen.size());
+  }
+  SelectPort(const MutableMatrix& to, const std::int64_t* chosen, std::integral auto count) : Port(to) {
+    targets = chosen, target_count = static_cast<std::int64_t>(count);
   }
 };
 
