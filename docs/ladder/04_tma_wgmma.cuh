@@ -32,7 +32,10 @@ __global__ void __launch_bounds__(kThreads, 3)
   }
   __syncthreads();
 
-  const std::uint32_t a = ptx::shared_address(shared.a), b = ptx::shared_address(shared.b);
+  // A descriptor is where an operand lies (in units of 16 bytes) and how: swizzled rows of 128 bytes, 1024 bytes from 8
+  // rows to the next 8.
+  const std::uint64_t a = ptx::describe_by_depth(ptx::shared_address(shared.a));
+  const std::uint64_t b = ptx::describe_by_depth(ptx::shared_address(shared.b));
   float top[64] = {}, bottom[64] = {};
   const int steps = divide_up(problem.k, kDepth);
   for (int step = 0; step < steps; ++step) {
@@ -46,12 +49,10 @@ __global__ void __launch_bounds__(kThreads, 3)
     ptx::multiply_begin();  // orders the registers of the sums before the products that will write them
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
-      // A descriptor is where an operand lies (in units of 16 bytes) and how: swizzled rows of 128 bytes, 1024 bytes
-      // from 8 rows to the next 8. The swizzle is a function of address bits, so 16 numbers further in the depth
-      // are simply 32 bytes further.
-      const std::uint64_t from_b = ptx::describe_by_depth(b + 32 * k);
-      ptx::multiply_bf16<false, false>(top, ptx::describe_by_depth(a + 32 * k), from_b, 1);
-      ptx::multiply_bf16<false, false>(bottom, ptx::describe_by_depth(a + 32 * k + 64 * 128), from_b, 1);
+      // The swizzle is a function of address bits, so 16 numbers further in the depth are simply 32 bytes further, two
+      // of a descriptor's units, and 64 rows further 64 x 128 bytes.
+      ptx::multiply_bf16<false, false>(top, a + 2 * k, b + 2 * k, 1);
+      ptx::multiply_bf16<false, false>(bottom, a + 2 * k + 64 * 128 / 16, b + 2 * k, 1);
     }
     ptx::multiply_commit();
     ptx::multiply_wait<0>();

@@ -44,15 +44,14 @@ __device__ __forceinline__ void consume(Shared& shared, float (&top)[64], float 
   int before = 0;  // the stage whose products may still be at work
   for (int step = 0; step < steps; ++step) {
     ptx::barrier_wait(&shared.full[turn.stage], turn.parity);
-    const std::uint32_t a = ptx::shared_address(shared.stages[turn.stage].a);
-    const std::uint32_t b = ptx::shared_address(shared.stages[turn.stage].b);
+    const std::uint64_t a = ptx::describe_by_depth(ptx::shared_address(shared.stages[turn.stage].a));
+    const std::uint64_t b = ptx::describe_by_depth(ptx::shared_address(shared.stages[turn.stage].b));
     ptx::multiply_begin();
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
       // The first product of a tile overwrites the sums, so nothing need be set to zero.
-      const std::uint64_t from_b = ptx::describe_by_depth(b + 32 * k);
-      ptx::multiply_bf16<false, false>(top, ptx::describe_by_depth(a + 32 * k), from_b, step | k);
-      ptx::multiply_bf16<false, false>(bottom, ptx::describe_by_depth(a + 32 * k + 64 * 128), from_b, step | k);
+      ptx::multiply_bf16<false, false>(top, a + 2 * k, b + 2 * k, step | k);
+      ptx::multiply_bf16<false, false>(bottom, a + 2 * k + 64 * 128 / 16, b + 2 * k, step | k);
     }
     ptx::multiply_commit();
     // One step's products stay at work while the next step's are issued: the tensor cores never run dry. Those of the
@@ -82,7 +81,7 @@ __global__ void __launch_bounds__(kThreads, 2) step_05_ring(Problem problem, con
   }
   __syncthreads();
 
-  if (threadIdx.x >= kConsumers) {
+  if (warpgroup_number() == 1) {  // one warp of it is here, the producer
     if (ptx::elected()) produce(shared, a_map, b_map, row, column, steps);
   } else {
     float top[64], bottom[64];

@@ -3,6 +3,7 @@
 // Adds: two consumer warpgroups with 64 x 256 sums each, 128 registers a thread. The largest wgmma, 64 x 256 x 16,
 //   reads the least from shared memory for its work; 128 x 64 of A and 256 x 64 of B from L2 make twice the sums of
 //   step 05 for one and a half times the bytes. The producer's warpgroup hands its registers to the consumers.
+//   A consumer's descriptors depend on its number, so this is one that the compiler knows to be a whole warp's.
 // Limited by: beginnings and ends. One block fills a multiprocessor, so while it starts, waits for its first slice and
 //   stores its tile, no product is made there.
 #pragma once
@@ -43,13 +44,13 @@ __device__ __forceinline__ void consume(Shared& shared, float (&sums)[128], int 
   int before = 0;
   for (int step = 0; step < steps; ++step) {
     ptx::barrier_wait(&shared.full[turn.stage], turn.parity);
-    const std::uint32_t a = ptx::shared_address(shared.stages[turn.stage].a + consumer * 64 * kDepth);
-    const std::uint32_t b = ptx::shared_address(shared.stages[turn.stage].b);
+    const Stage& stage = shared.stages[turn.stage];
+    const std::uint64_t a = ptx::describe_by_depth(ptx::shared_address(stage.a + consumer * 64 * kDepth));
+    const std::uint64_t b = ptx::describe_by_depth(ptx::shared_address(stage.b));
     ptx::multiply_begin();
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
-      ptx::multiply_bf16<false, false>(sums, ptx::describe_by_depth(a + 32 * k), ptx::describe_by_depth(b + 32 * k),
-                                       step | k);
+      ptx::multiply_bf16<false, false>(sums, a + 2 * k, b + 2 * k, step | k);
     }
     ptx::multiply_commit();
     ptx::multiply_wait<1>();
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   Shared& shared = shared_memory<Shared>();
   const int row = blockIdx.y * kRows, column = blockIdx.x * kColumns;
   const int steps = divide_up(problem.k, kDepth);
+  const int warpgroup = warpgroup_number();
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < kStages; ++stage) {
       ptx::barrier_init(&shared.full[stage], 1);
@@ -78,12 +80,12 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   // 65536 registers for 384 threads are 168 each (in steps of 8), too few for 128 sums and the rest. So the warpgroups
   // share them out anew: 128 x 40 + 256 x 232 = 64512. All warps of a warpgroup say so together.
-  if (threadIdx.x < kWarpgroup) {
+  if (warpgroup == 0) {
     ptx::fewer_registers<40>();
     if (threadIdx.x < 32 && ptx::elected()) produce(shared, a_map, b_map, row, column, steps);
   } else {
     ptx::more_registers<232>();
-    const int consumer = threadIdx.x / kWarpgroup - 1;
+    const int consumer = warpgroup - 1;
     float sums[128];
     consume(shared, sums, consumer, steps);
     store_sums(problem, row + 64 * consumer, column, sums);

@@ -30,13 +30,13 @@ __device__ __forceinline__ void consume(Shared& shared, Turn<kStages>& turn, flo
   int before = 0;
   for (int step = 0; step < steps; ++step) {
     ptx::barrier_wait(&shared.full[turn.stage], turn.parity);
-    const std::uint32_t a = ptx::shared_address(shared.stages[turn.stage].a + consumer * 64 * kDepth);
-    const std::uint32_t b = ptx::shared_address(shared.stages[turn.stage].b);
+    const Stage& stage = shared.stages[turn.stage];
+    const std::uint64_t a = ptx::describe_by_depth(ptx::shared_address(stage.a + consumer * 64 * kDepth));
+    const std::uint64_t b = ptx::describe_by_depth(ptx::shared_address(stage.b));
     ptx::multiply_begin();
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
-      ptx::multiply_bf16<false, false>(sums, ptx::describe_by_depth(a + 32 * k), ptx::describe_by_depth(b + 32 * k),
-                                       step | k);
+      ptx::multiply_bf16<false, false>(sums, a + 2 * k, b + 2 * k, step | k);
     }
     ptx::multiply_commit();
     ptx::multiply_wait<1>();
@@ -54,6 +54,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                        const __grid_constant__ CUtensorMap b_map) {
   Shared& shared = shared_memory<Shared>();
   const int steps = divide_up(problem.k, kDepth);
+  const int warpgroup = warpgroup_number();
   const int tiles_across = divide_up(problem.n, kColumns);
   const int tiles = divide_up(problem.m, kRows) * tiles_across;
   if (threadIdx.x == 0) {
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   __syncthreads();
 
-  if (threadIdx.x < kWarpgroup) {
+  if (warpgroup == 0) {
     ptx::fewer_registers<40>();
     if (threadIdx.x < 32 && ptx::elected()) {
       Turn<kStages> turn;
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
   } else {
     ptx::more_registers<232>();
-    const int consumer = threadIdx.x / kWarpgroup - 1;
+    const int consumer = warpgroup - 1;
     float sums[128];
     Turn<kStages> turn;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {

@@ -2,7 +2,11 @@
 //
 // Adds: two blocks on neighbouring multiprocessors take two tiles one below the other, which need the same slices of B.
 //   Each fetches one half of a slice, and the copy engine writes it into the shared memory of both (multicast). For a
-//   step of depth 64 a block now asks L2 for 16 KB of A and 16 KB of B instead of 16 and 32.
+//   step of depth 64 a block now asks L2 for 16 KB of A and 16 KB of B instead of 16 and 32. Stages are given back to
+//   both blocks, with plain arrivals: `mbarrier.arrive` with an explicit release for the whole cluster waits for the
+//   thread's own reads and writes of all memory first, which made this step slower than the one before (506 TFLOP/s at
+//   8192^3 instead of 640). Nothing of that kind is to be ordered here: the stage was read by the tensor cores, whose
+//   products are waited for, and is written by the copy engine.
 // Limited by: the stores. Each warp's store instruction writes 16 bytes here and 16 there, half a sector each, and the
 //   tensor cores wait until the last of them is issued.
 #pragma once
@@ -68,13 +72,13 @@ __device__ __forceinline__ void consume(Shared& shared, Turn<kStages>& turn, flo
   int before = 0;
   for (int step = 0; step < steps; ++step) {
     ptx::barrier_wait(&shared.full[turn.stage], turn.parity);
-    const std::uint32_t a = ptx::shared_address(shared.stages[turn.stage].a + consumer * 64 * kDepth);
-    const std::uint32_t b = ptx::shared_address(shared.stages[turn.stage].b);
+    const Stage& stage = shared.stages[turn.stage];
+    const std::uint64_t a = ptx::describe_by_depth(ptx::shared_address(stage.a + consumer * 64 * kDepth));
+    const std::uint64_t b = ptx::describe_by_depth(ptx::shared_address(stage.b));
     ptx::multiply_begin();
 #pragma unroll
     for (int k = 0; k < kDepth / 16; ++k) {
-      ptx::multiply_bf16<false, false>(sums, ptx::describe_by_depth(a + 32 * k), ptx::describe_by_depth(b + 32 * k),
-                                       step | k);
+      ptx::multiply_bf16<false, false>(sums, a + 2 * k, b + 2 * k, step | k);
     }
     ptx::multiply_commit();
     ptx::multiply_wait<1>();
@@ -92,6 +96,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kThreads, 1)
                       const __grid_constant__ CUtensorMap b_map) {
   Shared& shared = shared_memory<Shared>();
   const int steps = divide_up(problem.k, kDepth);
+  const int warpgroup = warpgroup_number();
   // Tiles come in pairs. Where the rows of tiles are odd in number, the last pair's second tile is below C: its A is
   // all zeros, its half of B is still needed, and it stores nothing.
   const int tiles_across = divide_up(problem.n, kColumns);
@@ -100,7 +105,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kThreads, 1)
   const int first = blockIdx.x / kBlocks, stride = gridDim.x / kBlocks;
   init_barriers(shared);
 
-  if (threadIdx.x < kWarpgroup) {
+  if (warpgroup == 0) {
     ptx::fewer_registers<40>();
     if (threadIdx.x < 32) {
       if (ptx::elected()) {
@@ -114,7 +119,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kThreads, 1)
     }
   } else {
     ptx::more_registers<232>();
-    const int consumer = threadIdx.x / kWarpgroup - 1;
+    const int consumer = warpgroup - 1;
     float sums[128];
     Turn<kStages> turn;
     for (int pair = first; pair < pairs; pair += stride) {

@@ -35,14 +35,15 @@ __global__ void fill_random(bf16* to, std::size_t count, std::uint64_t seed) {
   }
 }
 
-// A, B and C of one problem. C has a margin before and after it that no kernel may touch.
+// A, B and C of one problem. C has a margin before and after it that no kernel may touch, and one of `gap` numbers at
+// the end of each row.
 class Matrices {
  public:
-  Matrices(int m, int n, int k, std::uint64_t seed)
+  Matrices(int m, int n, int k, int gap, std::uint64_t seed)
       : m_(m),
         n_(n),
         k_(k),
-        c_step_(divide_up(n, 8) * 8),
+        c_step_(n + gap),
         c_count_(std::size_t(m) * c_step_ + 2 * kMargin),
         a_(std::size_t(m) * k * sizeof(bf16)),
         b_(std::size_t(n) * k * sizeof(bf16)),

@@ -22,8 +22,10 @@ namespace ptx = envoi::cuda::ptx;
 using bf16 = __nv_bfloat16;
 
 // C = A B^T: A is m x k, B is n x k, both with rows of k numbers one after the other ("K-major", what the tensor cores
-// like best); C is m x n with c_step numbers from one row to the next. Sums are fp32. m and n are any numbers from 1 to
-// a million; k is a multiple of 8 and c_step too (the copy engine wants rows to begin at multiples of 16 bytes).
+// like best); C is m x n with c_step numbers from one row to the next. Sums are fp32. m is any number from 1 to a
+// million; k, c_step and n are multiples of 8, which is 16 bytes, the copy engine's unit. Rows have to begin at such
+// addresses. And it stores nothing smaller: where a row of C ended inside 16 bytes, it would write all of them, also
+// what is behind the row's end. (The engine, which takes any n, stores through ordinary instructions.)
 struct Problem {
   int m, n, k;
   const bf16* a;
@@ -113,11 +115,7 @@ __device__ __forceinline__ Shared& shared_memory() {
 __device__ __forceinline__ void store_pair(const Problem& problem, int row, int column, float left, float right) {
   if (row >= problem.m || column >= problem.n) return;
   bf16* to = problem.c + static_cast<std::size_t>(row) * problem.c_step + column;
-  if (column + 1 < problem.n) {
-    *reinterpret_cast<__nv_bfloat162*>(to) = __floats2bfloat162_rn(left, right);
-  } else {
-    *to = __float2bfloat16_rn(left);
-  }
+  *reinterpret_cast<__nv_bfloat162*>(to) = __floats2bfloat162_rn(left, right);
 }
 
 // The sums of a warpgroup's wgmma, 64 rows x 2 count columns from (row, column) on, straight from registers: which
@@ -133,6 +131,11 @@ __device__ __forceinline__ void store_sums(const Problem& problem, int row, int 
     store_pair(problem, row + 8, column + 8 * j, sums[4 * j + 2], sums[4 * j + 3]);
   }
 }
+
+// The warpgroup of this thread. The shuffle changes no value, but its result is the same in all threads of a warp, also
+// in the compiler's eyes, and what is computed from it, descriptors above all, stays in the registers that a warp has
+// in common. Without it they are brought there anew before each wgmma.
+__device__ __forceinline__ int warpgroup_number() { return __shfl_sync(0xFFFFFFFFu, threadIdx.x / 128, 0); }
 
 // After the last multiply_wait: wgmma writes its registers behind the compiler's back, and nothing that reads them may
 // be moved before the wait.
