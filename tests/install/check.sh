@@ -22,6 +22,15 @@ cmake -S "$folder/examples/ending" -B "$folder/ending" -DCMAKE_CXX_COMPILER="$co
 cmake --build "$folder/ending" >"$folder/build.log" || { cat "$folder/build.log"; exit 1; }
 "$folder/ending/clipped_layer"
 "$folder/build/search_dictionary"
+# The same on a GPU, where the build has code for one; without a GPU the program says so and exits with 4.
+if grep -q '^set(envoi_CUDA ON)' "$folder"/prefix/lib*/cmake/envoi/envoiConfig.cmake; then
+  nvcc=$(sed -n 's/^set(CMAKE_CUDA_COMPILER "\(.*\)")/\1/p' "$build"/CMakeFiles/*/CMakeCUDACompiler.cmake)
+  cmake -S "$folder/examples/ending_gpu" -B "$folder/ending_gpu" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_FLAGS="-Werror=all-warnings -Xcompiler=-Wall,-Wextra,-Werror" \
+    -DCMAKE_PREFIX_PATH="$folder/prefix" >"$folder/configure.log" || { cat "$folder/configure.log"; exit 1; }
+  cmake --build "$folder/ending_gpu" >"$folder/build.log" || { cat "$folder/build.log"; exit 1; }
+  "$folder/ending_gpu/clipped_layer_gpu" || [ $? -eq 4 ]
+fi
 
 # One spindle-like burst of 12 Hz at 2 s.
 awk 'BEGIN { print "time,Cz"; for (n = 0; n < 1024; ++n) { t = n / 256; u = t - 2
