@@ -21,6 +21,7 @@ void add_search(CLI::App& app, Run& run);
 void add_synth(CLI::App& app, Run& run);
 void add_demo(CLI::App& app, Run& run);
 void add_devices(CLI::App& app, Run& run);
+void add_bench(CLI::App& app, Run& run);
 
 int exit_code(ErrorKind kind);
 

@@ -97,6 +97,7 @@ int run_program(int argc, char** argv, const Program& program) {
   add_synth(app, chosen_run);
   add_demo(app, chosen_run);
   add_devices(app, chosen_run);
+  add_bench(app, chosen_run);
   try {
     try {
       app.parse(argc, argv);

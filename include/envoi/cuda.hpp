@@ -118,4 +118,32 @@ ENVOI_API Product argmax(const Matrix& a, const Matrix& b, Over over, By by, Win
 ENVOI_API Product pair_energy(const Matrix& a, const Matrix& b, std::int64_t k, Winner* winners,
                               Fp32 fp32 = Fp32::exact);
 
+// --- How fast a product of one's own shape is.
+
+enum class MeasuredEnding {
+  store,
+  bias_activation,
+  row_scale,
+  residual_squares,
+  swiglu,
+  geglu,
+  rope,
+  cross_entropy,
+  argmax,
+  pair_energy
+};
+enum class MeasuredType { bf16, fp16, fp32, tf32 };  // fp32 is Fp32::exact
+
+struct Measured {
+  std::string device;
+  double ms = 0;             // a run, the median of 20 samples after a warm-up, of matrices that no cache holds
+  double tflops = 0;         // 2 M N K operations in that time
+  double share_of_peak = 0;  // of the tensor cores' peak, dense, for the type; for fp32 a third of TF32's
+  std::string kernel;        // Product::describe
+};
+// Makes matrices of random numbers, A with the rows and B with the columns one after the other and results of the
+// operands' type, and runs the product on the current device. Throws Error: bad_argument for sizes that cannot be (1 to
+// 2^24; N even where columns go in pairs), no_device, out_of_memory.
+ENVOI_API Measured measure(std::int64_t m, std::int64_t n, std::int64_t k, MeasuredEnding ending, MeasuredType type);
+
 }  // namespace envoi::cuda

@@ -1,5 +1,6 @@
 // Makes a product: checks, tiles, loads and stores, partial results; and runs it.
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <climits>
@@ -42,6 +43,7 @@ struct Product::Data {
   std::vector<PartialResult> partials;
   std::vector<Finish> finishes;
   std::size_t workspace_bytes = 0;
+  std::string name;  // of its ending, as profilers show it
   std::string words;
 };
 
@@ -207,6 +209,7 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   const std::vector<gemm::BoundPort> ins = named("operand ", operands), outs = named("result ", results);
   check_ports(a, b, ins, outs);
   auto data = std::make_shared<Product::Data>();
+  data->name = std::string("envoi ") + name;
   data->device = usable_device();
   int multiprocessors = 0;
   check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, data->device),
@@ -268,8 +271,22 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
 std::size_t Product::workspace_bytes() const { return data_->workspace_bytes; }
 std::string Product::describe() const { return data_->words; }
 
+namespace {
+
+// What the calling thread does meanwhile, as profilers show it (NVTX; without a profiler next to nothing).
+class ProfilerRange {
+ public:
+  explicit ProfilerRange(const std::string& name) { nvtxRangePushA(name.c_str()); }
+  ~ProfilerRange() { nvtxRangePop(); }
+  ProfilerRange(const ProfilerRange&) = delete;
+  ProfilerRange& operator=(const ProfilerRange&) = delete;
+};
+
+}  // namespace
+
 void Product::run(Stream stream_handle, void* workspace, std::size_t bytes) const {
   const Data& d = *data_;
+  const ProfilerRange range(d.name);
   const auto stream = static_cast<cudaStream_t>(stream_handle);
   int device = 0;
   check(cudaGetDevice(&device), "asking for the current GPU");

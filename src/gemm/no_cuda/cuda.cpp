@@ -2,6 +2,7 @@
 #include "envoi/cuda.hpp"
 
 #include "envoi/error.hpp"
+#include "gemm/measured.hpp"
 
 namespace envoi::cuda {
 namespace {
@@ -47,5 +48,10 @@ Product cross_entropy(const Matrix&, const Matrix&, const std::int64_t*, const M
 Product top_k(const Matrix&, const Matrix&, Over, By, std::int64_t, Winner*, Fp32) { refuse(); }
 Product argmax(const Matrix&, const Matrix&, Over, By, Winner*, Fp32) { refuse(); }
 Product pair_energy(const Matrix&, const Matrix&, std::int64_t, Winner*, Fp32) { refuse(); }
+
+Measured measure(std::int64_t m, std::int64_t n, std::int64_t k, MeasuredEnding ending, MeasuredType) {
+  check_measured(m, n, k, ending);
+  refuse();
+}
 
 }  // namespace envoi::cuda
