@@ -266,18 +266,20 @@ struct ReduceColumns : KeeperBase {
 };
 
 // log(sum(exp(x))) over the columns, as the largest x and the sum of exp(x - largest); 0 where that is not finite.
+// Without branches, and in sums of four, so that the chip has something to do while it waits for each of them.
 template <class Shape>
 struct LseKeeper : KeeperBase {
   float values[2][16];
   PairwiseTree<float2, Shape::kColumns / kChunkColumns> tree[2];
   const DevicePort* port;
   Spot spot;
+  __device__ __forceinline__ static bool finite(float x) { return fabsf(x) <= FLT_MAX; }
   struct Join {
     __device__ __forceinline__ float2 operator()(float2 a, float2 b) const {
-      const float top = larger_of(a.x, b.x);
-      if (!(fabsf(top) <= FLT_MAX)) return make_float2(top, 0);
-      return make_float2(
-          top, rounded_sum(a.y * power_of_two((a.x - top) * kLog2E), b.y * power_of_two((b.x - top) * kLog2E)));
+      const float top = larger_of(a.x, b.x), shift = finite(top) ? top : 0.0f;
+      const float sum =
+          rounded_sum(a.y * power_of_two((a.x - shift) * kLog2E), b.y * power_of_two((b.x - shift) * kLog2E));
+      return make_float2(top, finite(top) ? sum : 0.0f);
     }
   };
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
@@ -286,22 +288,39 @@ struct LseKeeper : KeeperBase {
     values[h][2 * (j % 8) + 1] = 8 * j + 1 < spot.columns_left ? x.odd.v : -INFINITY;
   }
   __device__ __forceinline__ void end_chunk(int chunk) {
+    float top[2], sum[2];
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      float top = values[h][0];
+      float four[4];
 #pragma unroll
-      for (int i = 1; i < 16; ++i) top = larger_of(top, values[h][i]);
-      top = larger_of(top, from_lane(top, 1));
-      top = larger_of(top, from_lane(top, 2));
-      float sum = 0;
-      if (fabsf(top) <= FLT_MAX) {
-        const float shift = -top * kLog2E;
-#pragma unroll
-        for (int i = 0; i < 16; ++i) sum = rounded_sum(sum, power_of_two(fmaf(values[h][i], kLog2E, shift)));
+      for (int i = 0; i < 4; ++i) {
+        four[i] = larger_of(larger_of(values[h][i], values[h][i + 4]), larger_of(values[h][i + 8], values[h][i + 12]));
       }
-      sum = rounded_sum(sum, from_lane(sum, 1));
-      sum = rounded_sum(sum, from_lane(sum, 2));
-      tree[h].add(chunk, make_float2(top, sum), Join());
+      top[h] = larger_of(larger_of(four[0], four[1]), larger_of(four[2], four[3]));
+    }
+#pragma unroll
+    for (int other = 1; other < 4; other *= 2) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) top[h] = larger_of(top[h], from_lane(top[h], other));
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float shift = finite(top[h]) ? -top[h] * kLog2E : 0.0f;
+      float four[4] = {0, 0, 0, 0};
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        four[i % 4] = rounded_sum(four[i % 4], power_of_two(fmaf(values[h][i], kLog2E, shift)));
+      }
+      sum[h] = rounded_sum(rounded_sum(four[0], four[1]), rounded_sum(four[2], four[3]));
+    }
+#pragma unroll
+    for (int other = 1; other < 4; other *= 2) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) sum[h] = rounded_sum(sum[h], from_lane(sum[h], other));
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      tree[h].add(chunk, make_float2(top[h], finite(top[h]) ? sum[h] : 0.0f), Join());
     }
   }
   __device__ __forceinline__ void end() {
@@ -314,9 +333,10 @@ struct LseKeeper : KeeperBase {
   }
 };
 
-// The value at one column of each row.
+// The value at one column of each row. Most chunks have none of a warp's columns, which is seen before any value is.
 template <class Shape>
 struct SelectKeeper : KeeperBase {
+  float values[2][16];
   int offsets[2];  // of the target from the thread's first column
   const DevicePort* port;
   Spot spot;
@@ -326,19 +346,29 @@ struct SelectKeeper : KeeperBase {
     for (int h = 0; h < 2; ++h) {
       offsets[h] = -1;
       if (!spot.has(h)) continue;
-      const std::int64_t target = port->targets[spot.row + 8 * h];
-      const std::int64_t offset = target - spot.column;
-      if (offset >= 0 && offset < Shape::kColumns && target < spot.arguments->columns) {
-        offsets[h] = static_cast<int>(offset);
-      }
-      if ((target < 0 || target >= spot.arguments->columns) && spot.column_block == 0 && spot.thread % 4 == 0) {
+      const std::int64_t target = port->targets[spot.row + 8 * h], offset = target - spot.column;
+      const bool is_column = target >= 0 && target < spot.arguments->columns;
+      if (is_column && offset >= 0 && offset < Shape::kColumns) offsets[h] = static_cast<int>(offset);
+      if (!is_column && spot.column_block == 0 && spot.thread % 4 == 0) {
         write_element(*port, (spot.row + 8 * h) * port->row_stride, NAN);
       }
     }
   }
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
-    if ((offsets[h] & ~1) != 8 * j) return;
-    write_element(*port, (spot.row + 8 * h) * port->row_stride, offsets[h] & 1 ? x.odd.v : x.even.v);
+    values[h][2 * (j % 8)] = x.even.v, values[h][2 * (j % 8) + 1] = x.odd.v;
+  }
+  __device__ __forceinline__ void end_chunk(int chunk) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int offset = offsets[h] - 64 * chunk;
+      if (!__any_sync(0xFFFFFFFFu, offset >= 0 && offset < 64)) continue;
+#pragma unroll
+      for (int i = 0; i < 16; ++i) {
+        if (offset == 8 * (i / 2) + i % 2) {
+          write_element(*port, (spot.row + 8 * h) * port->row_stride, values[h][i]);
+        }
+      }
+    }
   }
 };
 
@@ -383,29 +413,62 @@ struct BestOfRow : KeeperBase {
     return (per_pair == 2 ? 8 * (i / 2) + i % 2 : 8 * i) < spot.columns_left;
   }
   __device__ __forceinline__ void end() {
-    const int k = port->k;
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      Candidate* to =
-          static_cast<Candidate*>(port->partials) + (spot.column_block * port->partial_stride + spot.row + 8 * h) * k;
-      bool nan = false;
-#pragma unroll
-      for (int i = 0; i < kValues; ++i) nan |= has_column(i) && values[h][i] != values[h][i];
-      nan = (__ballot_sync(0xFFFFFFFFu, nan) & (0xFu << (spot.thread % 32 & ~3))) != 0;
-      Contest<magnitude> last{0, -1};
-      for (int r = 0; r < k; ++r) {
-        Contest<magnitude> best{0, -1};
-#pragma unroll
-        for (int i = 0; i < kValues; ++i) {
-          if (has_column(i) && (r == 0 || last.follows(values[h][i], place(i)))) best.meet(values[h][i], place(i));
-        }
-        best.meet_lane(1);
-        best.meet_lane(2);
-        if (spot.has(h) && spot.thread % 4 == 0) {
-          to[r] = nan ? Candidate{NAN, -2} : Candidate{best.value, best.place};
-        }
-        last = best;
+      Candidate* to = static_cast<Candidate*>(port->partials) +
+                      (spot.column_block * port->partial_stride + spot.row + 8 * h) * port->k;
+      if (port->k == 1) {
+        keep_best(values[h], spot.has(h), to);
+      } else {
+        keep_some(values[h], spot.has(h), to, port->k);
       }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ float key(float x) const { return Contest<magnitude>::key(x); }
+  __device__ __forceinline__ void keep_best(float (&x)[kValues], bool has_row, Candidate* to) {
+    if (spot.columns_left < Shape::kColumns) {  // what is left out loses, to the lowest index if not by value
+#pragma unroll
+      for (int i = 0; i < kValues; ++i) x[i] = has_column(i) ? x[i] : magnitude ? 0.0f : -INFINITY;
+    }
+    float top = key(x[0]);
+#pragma unroll
+    for (int i = 1; i < kValues; ++i) top = larger_of(top, key(x[i]));
+    top = larger_of(top, from_lane(top, 1));
+    top = larger_of(top, from_lane(top, 2));
+    int first = INT_MAX;
+    float value = top;
+#pragma unroll
+    for (int i = kValues - 1; i >= 0; --i) {
+      if (key(x[i]) == top) first = i, value = x[i];
+    }
+    const int own = first == INT_MAX ? INT_MAX : place(first);
+    int lowest = min(own, __shfl_xor_sync(0xFFFFFFFFu, own, 1));
+    lowest = min(lowest, __shfl_xor_sync(0xFFFFFFFFu, lowest, 2));
+    if (!has_row) return;
+    if (top != top) {
+      if (spot.thread % 4 == 0) *to = Candidate{NAN, -2};
+    } else if (own == lowest) {
+      *to = Candidate{value, lowest};
+    }
+  }
+  __device__ __forceinline__ void keep_some(const float (&x)[kValues], bool has_row, Candidate* to, int k) const {
+    bool nan = false;
+#pragma unroll
+    for (int i = 0; i < kValues; ++i) nan |= has_column(i) && x[i] != x[i];
+    nan = (__ballot_sync(0xFFFFFFFFu, nan) & (0xFu << (spot.thread % 32 & ~3))) != 0;
+    Contest<magnitude> last{0, -1};
+    for (int r = 0; r < k; ++r) {
+      Contest<magnitude> best{0, -1};
+#pragma unroll
+      for (int i = 0; i < kValues; ++i) {
+        if (has_column(i) && (r == 0 || last.follows(x[i], place(i)))) best.meet(x[i], place(i));
+      }
+      best.meet_lane(1);
+      best.meet_lane(2);
+      if (has_row && spot.thread % 4 == 0) to[r] = nan ? Candidate{NAN, -2} : Candidate{best.value, best.place};
+      last = best;
     }
   }
 };

@@ -50,7 +50,7 @@ struct TileShape {
   static_assert(columns % (64 * cluster) == 0);
 };
 using LargeTile = TileShape<128, 256, 4, 2>;
-using MediumTile = TileShape<128, 128, 5, 2>;
+using MediumTile = TileShape<128, 128, 5, 1>;
 using SmallTile = TileShape<64, 64, 12, 1>;
 using ThreeTermTile = TileShape<128, 128, 2, 2, true>;
 
@@ -142,15 +142,23 @@ __device__ __forceinline__ void produce(const Arguments& arguments, unsigned cha
   }
 }
 
-// The stage may be filled again, as far as this warp goes; by any block of the cluster, since each fills all of them.
+// What consumers know of the ring: addresses in shared memory.
+struct Ring {
+  std::uint32_t stages, full;
+  std::uint32_t empty;  // in the block of the cluster that this thread tells
+  bool tells;           // each warp tells every block that a stage may be filled again, since each fills all of them
+};
 template <class Shape>
-__device__ __forceinline__ void release(std::uint64_t* empty) {
+__device__ __forceinline__ Ring ring_of(const unsigned char* stages, const std::uint64_t* full,
+                                        const std::uint64_t* empty) {
   const std::uint32_t lane = threadIdx.x % 32;
-  if constexpr (Shape::kCluster == 1) {
-    if (lane == 0) ptx::barrier_arrive(empty);
-  } else {
-    if (lane < Shape::kCluster) ptx::barrier_arrive_in_block(empty, lane);
-  }
+  Ring ring{ptx::shared_address(stages), ptx::shared_address(full), ptx::shared_address(empty), lane < Shape::kCluster};
+  if (Shape::kCluster > 1 && ring.tells) ring.empty = ptx::address_in_block(ring.empty, lane);
+  return ring;
+}
+template <class Shape>
+__device__ __forceinline__ void release(const Ring& ring, int stage) {
+  if (ring.tells) ptx::barrier_arrive_in_block(ring.empty + 8 * stage);
 }
 
 // Keeps the compiler from reading sums before the tensor cores have written them.
@@ -174,49 +182,48 @@ __device__ __forceinline__ void multiply(float (&sums)[count], std::uint64_t a, 
 // The sums of one tile, 32 bytes of the depth an instruction; one step's instructions are at work while the next one's
 // are issued.
 template <class Shape, Element element, bool a_by_vectors, bool b_by_vectors>
-__device__ __forceinline__ void multiply_steps(float (&sums)[Shape::kSums], int steps, std::uint32_t ring,
-                                               std::uint64_t* full, std::uint64_t* empty, RingPlace<Shape::kStages>& at,
-                                               int warpgroup) {
+__device__ __forceinline__ void multiply_steps(float (&sums)[Shape::kSums], int steps, const Ring& ring,
+                                               RingPlace<Shape::kStages>& at, int warpgroup) {
   // In the descriptors' unit of 16 bytes: from one instruction's depth to the next, by depth 32 bytes, by vectors 16
   // rows of 128.
   constexpr int kNextA = a_by_vectors ? 128 : 2, kNextB = b_by_vectors ? 128 : 2;
+  const std::uint32_t rows = ring.stages + warpgroup * 8192, columns = ring.stages + Shape::kBytesA;
+  const std::uint64_t first_a = a_by_vectors ? ptx::describe_by_vectors(rows, 8192) : ptx::describe_by_depth(rows);
+  const std::uint64_t first_b =
+      b_by_vectors ? ptx::describe_by_vectors(columns, 8192) : ptx::describe_by_depth(columns);
   int before = 0;
+#pragma unroll 1
   for (int step = 0; step < steps; ++step) {
-    ptx::barrier_wait(&full[at.stage], at.phase);
-    const std::uint32_t stage = ring + at.stage * Shape::kStageBytes;
-    const std::uint32_t rows = stage + warpgroup * 8192, columns = stage + Shape::kBytesA;
-    const std::uint64_t a = a_by_vectors ? ptx::describe_by_vectors(rows, 8192) : ptx::describe_by_depth(rows);
-    const std::uint64_t b = b_by_vectors ? ptx::describe_by_vectors(columns, 8192) : ptx::describe_by_depth(columns);
+    ptx::barrier_wait(ring.full + 8 * at.stage, at.phase);
+    const std::uint64_t a = first_a + static_cast<std::uint32_t>(at.stage * (Shape::kStageBytes / 16));
+    const std::uint64_t b = first_b + static_cast<std::uint32_t>(at.stage * (Shape::kStageBytes / 16));
     ptx::multiply_begin();
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       multiply<element, a_by_vectors, b_by_vectors>(sums, a + i * kNextA, b + i * kNextB, step | i);
     }
     ptx::multiply_commit();
-    if (step > 0) {
-      ptx::multiply_wait<1>();
-      release<Shape>(&empty[before]);
-    }
+    ptx::multiply_wait<1>();
+    if (step > 0) release<Shape>(ring, before);
     before = at.stage;
     at.advance();
   }
   ptx::multiply_wait<0>();
-  release<Shape>(&empty[before]);
+  release<Shape>(ring, before);
   settle(sums);
 }
 
 // fp32 as high + low parts of TF32: low x high + high x low + high x high. Each step's sums start anew and are added
 // to the others in fp32, since the tensor cores' own additions lose more than the dropped low x low.
 template <class Shape>
-__device__ __forceinline__ void multiply_steps_in_terms(float (&sums)[Shape::kSums], int steps, std::uint32_t ring,
-                                                        std::uint64_t* full, std::uint64_t* empty,
+__device__ __forceinline__ void multiply_steps_in_terms(float (&sums)[Shape::kSums], int steps, const Ring& ring,
                                                         RingPlace<Shape::kStages>& at, int warpgroup) {
 #pragma unroll
   for (int i = 0; i < Shape::kSums; ++i) sums[i] = 0;
   for (int step = 0; step < steps; ++step) {
     float part[Shape::kSums];
-    ptx::barrier_wait(&full[at.stage], at.phase);
-    const std::uint32_t stage = ring + at.stage * Shape::kStageBytes;
+    ptx::barrier_wait(ring.full + 8 * at.stage, at.phase);
+    const std::uint32_t stage = ring.stages + at.stage * Shape::kStageBytes;
     const std::uint64_t a = ptx::describe_by_depth(stage + warpgroup * 8192);
     const std::uint64_t b = ptx::describe_by_depth(stage + 2 * Shape::kBytesA);
     constexpr int kLowA = Shape::kBytesA / 16, kLowB = Shape::kBytesB / 16;
@@ -230,7 +237,7 @@ __device__ __forceinline__ void multiply_steps_in_terms(float (&sums)[Shape::kSu
     ptx::multiply_commit();
     ptx::multiply_wait<0>();
     settle(part);
-    release<Shape>(&empty[at.stage]);
+    release<Shape>(ring, at.stage);
 #pragma unroll
     for (int i = 0; i < Shape::kSums; ++i) sums[i] = rounded_sum(sums[i], part[i]);
     at.advance();
@@ -245,19 +252,17 @@ ENVOI_FN constexpr unsigned loops_of(Loops loops, bool three_terms) {
 }
 
 template <class Shape, Loops loops>
-__device__ __forceinline__ void multiply_any(float (&sums)[Shape::kSums], const Arguments& arguments,
-                                             std::uint32_t ring, std::uint64_t* full, std::uint64_t* empty,
+__device__ __forceinline__ void multiply_any(float (&sums)[Shape::kSums], const Arguments& arguments, const Ring& ring,
                                              RingPlace<Shape::kStages>& at, int warpgroup) {
   const int steps = arguments.steps;  // at least 1
   if constexpr (Shape::kThreeTerms) {
-    multiply_steps_in_terms<Shape>(sums, steps, ring, full, empty, at, warpgroup);
+    multiply_steps_in_terms<Shape>(sums, steps, ring, at, warpgroup);
   } else {
-#define ENVOI_LOOP(number, element, a_by_vectors, b_by_vectors)                                                      \
-  if constexpr (loops_of(loops, false) >> number & 1) {                                                              \
-    if (arguments.loop == number) {                                                                                  \
-      return multiply_steps<Shape, Element::element, a_by_vectors, b_by_vectors>(sums, steps, ring, full, empty, at, \
-                                                                                 warpgroup);                         \
-    }                                                                                                                \
+#define ENVOI_LOOP(number, element, a_by_vectors, b_by_vectors)                                                     \
+  if constexpr (loops_of(loops, false) >> number & 1) {                                                             \
+    if (arguments.loop == number) {                                                                                 \
+      return multiply_steps<Shape, Element::element, a_by_vectors, b_by_vectors>(sums, steps, ring, at, warpgroup); \
+    }                                                                                                               \
   }
     ENVOI_LOOP(0, bf16, false, false)
     ENVOI_LOOP(1, bf16, false, true)
@@ -321,6 +326,20 @@ struct KeepPair {
   }
 };
 
+struct Prefetch {
+  const Spot& spot;
+  template <class Field>
+  __device__ __forceinline__ void operator()(Field& field, int i) const {
+    field.prefetch(spot, spot.arguments->operands[i]);
+  }
+};
+// Has operands of the tile's size on their way into the cache while its sums are made.
+template <class Shape, class Ending>
+__device__ __forceinline__ void prefetch_operands(const Spot& spot) {
+  typename Ending::template In<Loading<Shape>> loaders;
+  each_field<operands_of<Ending>>(loaders, Prefetch{spot});
+}
+
 // A finished tile through the ending.
 template <class Shape, class Ending>
 __device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], const Spot& spot) {
@@ -356,12 +375,14 @@ template <class Shape, class Ending, Loops loops>
 __device__ __forceinline__ void consume(const Arguments& arguments, unsigned char* ring, std::uint64_t* full,
                                         std::uint64_t* empty, std::uint32_t rank, int warpgroup) {
   RingPlace<Shape::kStages> at;
+  const Ring places = ring_of<Shape>(ring, full, empty);
+  // The second warpgroup starts a little later and stays behind, so that one has the tensor cores while the other is in
+  // its ending.
+  if (Shape::kConsumers == 2 && warpgroup == 1) __nanosleep(1500);
   const int tiles = arguments.row_tiles * arguments.column_tiles;
   const int thread = threadIdx.x % 128;
   for (int t = blockIdx.x / Shape::kCluster; t < tiles; t += gridDim.x / Shape::kCluster) {
     const TilePlace place = tile_place(arguments, t);
-    float sums[Shape::kSums];
-    multiply_any<Shape, loops>(sums, arguments, ptx::shared_address(ring), full, empty, at, warpgroup);
     Spot spot;
     spot.block_row = arguments.first_row + 64 * warpgroup +
                      (static_cast<std::int64_t>(place.row) * Shape::kCluster + rank) * Shape::kRows;
@@ -375,6 +396,9 @@ __device__ __forceinline__ void consume(const Arguments& arguments, unsigned cha
     spot.warpgroup = warpgroup;
     spot.staging = ring + Shape::kRingBytes + (4 * warpgroup + thread / 32) * kStagingBytes;
     spot.arguments = &arguments;
+    prefetch_operands<Shape, Ending>(spot);
+    float sums[Shape::kSums];
+    multiply_any<Shape, loops>(sums, arguments, places, at, warpgroup);
     end_tile<Shape, Ending>(sums, spot);
   }
 }

@@ -28,11 +28,32 @@ __device__ __forceinline__ float read_element(const DevicePort& port, std::int64
   return port.dtype == DType::bf16 ? widen_bf16(bits) : widen_f16(bits);
 }
 
+// What loaders need not say.
+struct LoaderBase {
+  __device__ __forceinline__ void prefetch(const Spot&, const DevicePort&) {}
+  __device__ __forceinline__ void begin_chunk(int) {}
+};
+
+// The warpgroup's 64 rows of a matrix, `per_pair` numbers for two columns, into the second cache.
+template <class Shape, int per_pair>
+__device__ __forceinline__ void prefetch_rows(const Spot& spot, const DevicePort& port) {
+  if (port.column_stride != 1) return;
+  const int size = port.dtype == DType::f32 ? 4 : 2, row_bytes = Shape::kColumns / 2 * per_pair * size;
+  const int lines = row_bytes / 128;  // of each row, as far as they are in the matrix
+  const std::int64_t column = spot.column_block * (Shape::kColumns / 2 * per_pair);
+  const std::int64_t columns = per_pair == 2 ? spot.arguments->columns : spot.arguments->columns / 2;
+  const char* first = static_cast<const char*>(port.data) + (spot.block_row * port.row_stride + column) * size;
+  for (int i = spot.thread; i < kBlockRows * lines; i += 128) {
+    const int row = i / lines, line = i % lines;
+    if (spot.block_row + row >= spot.arguments->rows || column + line * (128 / size) >= columns) continue;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(first + row * port.row_stride * size + line * 128));
+  }
+}
+
 template <class Shape>
-struct ScalarLoader {
+struct ScalarLoader : LoaderBase {
   float value;
   __device__ __forceinline__ void begin(const Spot&, const DevicePort& port) { value = read_element(port, 0); }
-  __device__ __forceinline__ void begin_chunk(int) {}
   __device__ __forceinline__ void load(int, int, One<Lanes<float>>& to) const { to.value.v = value; }
 };
 
@@ -66,7 +87,7 @@ __device__ __forceinline__ void read_sixteen(const DevicePort& port, float (&val
 }
 
 template <class Shape>
-struct RowLoader {
+struct RowLoader : LoaderBase {
   float values[16];  // of each column of a chunk
   const DevicePort* port;
   std::int64_t column;
@@ -87,7 +108,7 @@ struct RowLoader {
 };
 
 template <class Shape>
-struct ColumnLoader {
+struct ColumnLoader : LoaderBase {
   float values[2];
   __device__ __forceinline__ void begin(const Spot& spot, const DevicePort& port) {
 #pragma unroll
@@ -95,15 +116,15 @@ struct ColumnLoader {
       values[h] = !port.data ? 1.0f : spot.has(h) ? read_element(port, (spot.row + 8 * h) * port.row_stride) : 0.0f;
     }
   }
-  __device__ __forceinline__ void begin_chunk(int) {}
   __device__ __forceinline__ void load(int h, int, One<Lanes<float>>& to) const { to.value.v = values[h]; }
 };
 
 template <class Shape>
-struct TileLoader {
+struct TileLoader : LoaderBase {
   float even[16], odd[16];  // of each (j, h) of a chunk
   const DevicePort* port;
   Spot spot;
+  __device__ __forceinline__ void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 2>(s, p); }
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
   __device__ __forceinline__ void begin_chunk(int chunk) {
     const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
@@ -149,10 +170,11 @@ struct TileLoader {
 };
 
 template <class Shape>
-struct HalfTileLoader {
+struct HalfTileLoader : LoaderBase {
   float values[16];  // of each (j, h) of a chunk
   const DevicePort* port;
   Spot spot;
+  __device__ __forceinline__ void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 1>(s, p); }
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
   __device__ __forceinline__ void begin_chunk(int chunk) {
     const std::int64_t down = 8 * port->row_stride, step = port->column_stride;

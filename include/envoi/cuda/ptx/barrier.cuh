@@ -33,13 +33,13 @@ __device__ __forceinline__ void barrier_arrive_expecting(std::uint64_t* barrier,
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
-__device__ __forceinline__ void barrier_arrive_in_block(std::uint64_t* barrier, std::uint32_t rank) {
-  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(
-                   address_in_block(shared_address(barrier), rank))
-               : "memory");
+// The barrier's address as address_in_block gives it. No release at the cluster's scope is asked for: what this orders
+// are reads of the tensor cores and writes of the copy engine, and it would cost a memory barrier.
+__device__ __forceinline__ void barrier_arrive_in_block(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 // Until the phase of this parity is over.
-__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+__device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
@@ -48,9 +48,12 @@ __device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32
       "@done bra over;\n"
       "bra again;\n"
       "over:\n"
-      "}\n" ::"r"(shared_address(barrier)),
+      "}\n" ::"r"(barrier),
       "r"(parity)
       : "memory");
+}
+__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
+  barrier_wait(shared_address(barrier), parity);
 }
 
 // Of `threads` threads of the block; numbers 1 to 15, 0 being __syncthreads'.
