@@ -64,7 +64,8 @@ __device__ __forceinline__ void produce(Shared& shared, Turn<kStages>& turn, con
 
 __device__ __forceinline__ void give_back(Shared& shared, int stage) {
   const int lane = threadIdx.x % 32;
-  if (lane < kBlocks) ptx::barrier_arrive_in_block(&shared.empty[stage], lane);
+  if (lane >= kBlocks) return;
+  ptx::barrier_arrive_in_block(ptx::address_in_block(ptx::shared_address(&shared.empty[stage]), lane));
 }
 
 __device__ __forceinline__ void consume(Shared& shared, Turn<kStages>& turn, float (&sums)[128], int consumer,
