@@ -76,7 +76,8 @@ TEST_F(own_ending_bits, are_the_same_in_tiles_of_every_size) {
   std::vector<std::vector<std::byte>> first;
   const auto same_again = [&](const char* tile) {
     const std::vector<std::vector<std::byte>> now{call.layer.memory->copy(), call.gated.memory->copy(),
-                                                  call.sum.memory->copy(), call.largest.memory->copy()};
+                                                  call.sum.memory->copy(), call.largest.memory->copy(),
+                                                  call.best_gated.memory().copy()};
     if (first.empty()) first = now;
     for (std::size_t i = 0; i < now.size(); ++i) EXPECT_TRUE(now[i] == first[i]) << tile << ", result " << i + 1;
     call.place();
@@ -105,7 +106,7 @@ TEST_F(own_ending_kernels, of_large_tiles_refuse_fp32_in_full_precision) {
 TEST(own_ending_arguments, that_do_not_fit_are_named) {
   std::vector<float> a(20), b(30), bias(6), lse(4), chosen(4), largest(4);
   std::vector<std::int64_t> targets(4);
-  std::vector<Winner> best(4);
+  std::vector<Winner> best(4), best_magnitude(4);
   const auto refusal = [&](std::int64_t width, std::int64_t places) {
     try {
       product(Matrix(a.data(), 4, 5), Matrix(b.data(), 5, 6), mine::OverColumns{},
@@ -113,7 +114,8 @@ TEST(own_ending_arguments, that_do_not_fit_are_named) {
               {.best = {best.data(), places},
                .lse = MutableMatrix(lse.data(), 4, 1),
                .chosen = {MutableMatrix(chosen.data(), 4, 1), targets.data(), 4},
-               .largest = MutableMatrix(largest.data(), 4, 1)});
+               .largest = MutableMatrix(largest.data(), 4, 1),
+               .best_magnitude = best_magnitude});
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::bad_argument) return std::string(error.what());
     }

@@ -26,11 +26,13 @@ struct Layer {
     StoreHalf<V> gated;
     SumN<V> sum;
     MaxN<V> largest;
+    ArgmaxHalfN<V> best_gated;
   };
   template <class V>
   ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
     const Pair<V> x = V(factor) * acc + in.bias - in.share * in.residual;
-    return {.layer = x, .gated = (x.even - x.odd) * in.gate, .sum = x, .largest = x};
+    const V gated = (x.even - x.odd) * in.gate;
+    return {.layer = x, .gated = gated, .sum = x, .largest = x, .best_gated = gated};
   }
 };
 
@@ -63,11 +65,12 @@ struct OverColumns {
     LseN<V> lse;
     SelectN<V> chosen;
     MaxAbsN<V> largest;
+    ArgmaxAbsN<V> best_magnitude;
   };
   template <class V>
   ENVOI_FN Out<V> operator()(Pair<V> acc, In<V> in) const {
     const Pair<V> x = acc + in.bias;
-    return {.best = x, .lse = x, .chosen = x, .largest = x};
+    return {.best = x, .lse = x, .chosen = x, .largest = x, .best_magnitude = x};
   }
 };
 }  // namespace mine
@@ -101,7 +104,9 @@ void expect(const Held& held, Kind kind, const char* name, const F& want) {
 }
 
 // The best k of one row's or column's candidates, in order, ties to the lower index.
-inline void expect_best(const Winner* got, std::int64_t k, const std::vector<Want>& wanted, const std::string& name) {
+inline void expect_best(const Winner* got, std::int64_t k, const std::vector<Want>& wanted, const std::string& name,
+                        bool magnitude = false) {
+  const auto key = [&](double value) { return magnitude ? std::abs(value) : value; };
   const auto candidates = static_cast<std::int64_t>(wanted.size());
   if (std::any_of(wanted.begin(), wanted.end(), [](const Want& w) { return std::isnan(w.value); })) {
     for (std::int64_t i = 0; i < std::min(k, candidates); ++i) {
@@ -122,13 +127,13 @@ inline void expect_best(const Winner* got, std::int64_t k, const std::vector<Wan
     EXPECT_NEAR(got[i].value, wanted[index].value, wanted[index].bound + rounding(DType::f32, wanted[index].value))
         << name << ", place " << i;
     if (i == 0) continue;
-    EXPECT_TRUE(got[i - 1].value > got[i].value ||
-                (got[i - 1].value == got[i].value && got[i - 1].index < got[i].index))
+    EXPECT_TRUE(key(got[i - 1].value) > key(got[i].value) ||
+                (key(got[i - 1].value) == key(got[i].value) && got[i - 1].index < got[i].index))
         << name << ", place " << i << ": out of order";
   }
   for (std::size_t c = 0; c < wanted.size(); ++c) {
     if (taken[c]) continue;
-    EXPECT_LE(wanted[c].value - wanted[c].bound, got[std::min(k, candidates) - 1].value)
+    EXPECT_LE(key(wanted[c].value) - wanted[c].bound, key(got[std::min(k, candidates) - 1].value))
         << name << ": candidate " << c << " is better than the last";
   }
 }
@@ -139,12 +144,14 @@ struct LayerCall {
   std::vector<float> bias, residual, gate;
   float factor = -1.5f, share = 0.75f;
   Held layer, gated, sum, largest;
+  HeldWinners best_gated;
 
   explicit LayerCall(const Case& about)
       : setup(prepare(about)),
         bias(draw_eighths(about.n)),
         residual(draw_eighths(about.m * about.n)),
-        gate(draw_eighths(about.m * (about.n / 2))) {
+        gate(draw_eighths(about.m * (about.n / 2))),
+        best_gated(about.m, 1) {
     place();
   }
   void place() {
@@ -168,7 +175,8 @@ struct LayerCall {
                                         {.layer = keep ? layer.writable() : MutableMatrix(),
                                          .gated = gated.writable(),
                                          .sum = sum.writable(),
-                                         .largest = largest.writable()},
+                                         .largest = largest.writable(),
+                                         .best_gated = {best_gated.data(), about.m}},
                                         fp32_of(about.kind)));
   }
   Want x(std::int64_t m, std::int64_t n) const {
@@ -186,12 +194,19 @@ struct LayerCall {
     } else {
       expect_untouched(layer, "layer");
     }
-    expect(gated, about.kind, "gated", [&](std::int64_t m, std::int64_t n) {
+    const auto gated_at = [&](std::int64_t m, std::int64_t n) {
       const Want even = x(m, 2 * n), odd = x(m, 2 * n + 1);
       const double factor_of_pair = gate[static_cast<std::size_t>(m * (about.n / 2) + n)];
       const double value = (even.value - odd.value) * factor_of_pair;
       return Want{value, (even.bound + odd.bound) * std::abs(factor_of_pair) + 0x1p-22 * std::abs(value)};
-    });
+    };
+    expect(gated, about.kind, "gated", gated_at);
+    const std::vector<Winner> best = best_gated.take();
+    for (std::int64_t m = 0; m < about.m; ++m) {
+      std::vector<Want> wanted;
+      for (std::int64_t n = 0; n < about.n / 2; ++n) wanted.push_back(gated_at(m, n));
+      expect_best(&best[static_cast<std::size_t>(m)], 1, wanted, "winner of row " + std::to_string(m));
+    }
     expect(sum, about.kind, "sum", [&](std::int64_t m, std::int64_t) {
       Want total;
       double size = 0;
@@ -280,9 +295,10 @@ struct OverColumnsCall {
   std::vector<float> bias;
   std::vector<std::int64_t> targets;
   Held lse, chosen, largest;
-  HeldWinners best;
+  HeldWinners best, best_magnitude;
 
-  explicit OverColumnsCall(const Case& about) : setup(prepare(about)), bias(draw_eighths(about.n)), best(about.m, 1) {
+  explicit OverColumnsCall(const Case& about)
+      : setup(prepare(about)), bias(draw_eighths(about.n)), best(about.m, 1), best_magnitude(about.m, 1) {
     for (std::int64_t m = 0; m < about.m; ++m) targets.push_back(draw(0, about.n - 1));
     lse = hold(DType::f32, about.m, 1), chosen = hold(DType::f32, about.m, 1);
     largest = hold(about.result_type, about.m, 1, Layout::every_third);
@@ -297,7 +313,8 @@ struct OverColumnsCall {
                                               {.best = {best.data(), about.m},
                                                .lse = lse.writable(),
                                                .chosen = {chosen.writable(), held_targets.data(), about.m},
-                                               .largest = largest.writable()},
+                                               .largest = largest.writable(),
+                                               .best_magnitude = {best_magnitude.data(), about.m}},
                                               fp32_of(about.kind)));
   }
   Want x(std::int64_t m, std::int64_t n) const {
@@ -322,11 +339,13 @@ struct OverColumnsCall {
       for (std::int64_t n = 0; n < about.n; ++n) meet(top, {std::abs(x(m, n).value), x(m, n).bound});
       return top;
     });
-    const std::vector<Winner> got = best.take();
+    const std::vector<Winner> got = best.take(), got_magnitude = best_magnitude.take();
     for (std::int64_t m = 0; m < about.m; ++m) {
       std::vector<Want> wanted;
       for (std::int64_t n = 0; n < about.n; ++n) wanted.push_back(x(m, n));
-      expect_best(&got[static_cast<std::size_t>(m)], 1, wanted, "winner of row " + std::to_string(m));
+      const auto row = static_cast<std::size_t>(m);
+      expect_best(&got[row], 1, wanted, "winner of row " + std::to_string(m));
+      expect_best(&got_magnitude[row], 1, wanted, "largest magnitude of row " + std::to_string(m), true);
     }
   }
 };

@@ -347,3 +347,9 @@ struct BestHalfKeeper {
     look();
   }
 };
+
+// Winners of rows of which there is one each are kept like the others.
+template <class V, bool magnitude>
+using ArgmaxKeeper = BestKeeper<V, false, magnitude>;
+template <class V>
+using ArgmaxHalfKeeper = BestHalfKeeper<V>;

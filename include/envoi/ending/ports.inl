@@ -106,6 +106,8 @@ struct One {
 #ifdef ENVOI_ENDING_ON_GPU
 #include "envoi/cuda/loaders.inl"
 #include "envoi/cuda/keepers.inl"
+// After the keepers.
+#include "envoi/cuda/argmax.inl"
 #else
 #include "envoi/ending/loaders.inl"
 #include "envoi/ending/keepers.inl"
@@ -128,9 +130,9 @@ ENVOI_RESULT_PORT(MaxAbsN, max_abs_n, ResultPort, Pair<V>, ReduceRow<V, LargestM
 ENVOI_RESULT_PORT(MaxAbsM, max_abs_m, ResultPort, Pair<V>, ReduceColumns<V, LargestMagnitude>)
 ENVOI_RESULT_PORT(LseN, lse_n, ResultPort, Pair<V>, LseKeeper<V>)
 ENVOI_RESULT_PORT(SelectN, select_n, SelectPort, Pair<V>, SelectKeeper<V>)
-ENVOI_RESULT_PORT(ArgmaxN, argmax_n, WinnersPort, Pair<V>, BestKeeper<V, false, false>)
-ENVOI_RESULT_PORT(ArgmaxAbsN, argmax_abs_n, WinnersPort, Pair<V>, BestKeeper<V, false, true>)
-ENVOI_RESULT_PORT(ArgmaxHalfN, argmax_half_n, WinnersPort, V, BestHalfKeeper<V>)
+ENVOI_RESULT_PORT(ArgmaxN, argmax_n, WinnersPort, Pair<V>, ArgmaxKeeper<V, false>)
+ENVOI_RESULT_PORT(ArgmaxAbsN, argmax_abs_n, WinnersPort, Pair<V>, ArgmaxKeeper<V, true>)
+ENVOI_RESULT_PORT(ArgmaxHalfN, argmax_half_n, WinnersPort, V, ArgmaxHalfKeeper<V>)
 ENVOI_RESULT_PORT(ArgmaxM, argmax_m, WinnersPort, Pair<V>, BestKeeper<V, true, false>)
 ENVOI_RESULT_PORT(ArgmaxAbsM, argmax_abs_m, WinnersPort, Pair<V>, BestKeeper<V, true, true>)
 ENVOI_RESULT_PORT(TopkN, topk_n, WinnersPort, Pair<V>, BestKeeper<V, false, false>)
