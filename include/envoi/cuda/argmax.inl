@@ -64,11 +64,15 @@ struct ArgmaxOfRow : KeeperBase {
 
 template <class Shape, bool magnitude>
 struct ArgmaxKeeper : ArgmaxOfRow<Shape, 2, magnitude> {
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     this->values[h][2 * (j % 8)] = x.even.v, this->values[h][2 * (j % 8) + 1] = x.odd.v;
   }
 };
 template <class Shape>
 struct ArgmaxHalfKeeper : ArgmaxOfRow<Shape, 1, false> {
-  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) { this->values[h][j % 8] = x.v; }
+  template <bool whole>
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) {
+    this->values[h][j % 8] = x.v;
+  }
 };

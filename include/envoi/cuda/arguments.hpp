@@ -35,6 +35,7 @@ struct DevicePort {
   std::int64_t row_stride = 0, column_stride = 0;
   DType dtype = DType::f32;
   bool paired = false;              // two adjacent columns (of a half port: one) lie together and aligned
+  std::int32_t slots = 0;           // of a result that the copy engine stores: chunks that its staging holds
   std::int32_t staging = -1;        // of a result that is stored through shared memory: its place there
   void* partials = nullptr;         // [block][row or column] of floats, pairs of them or k candidates
   std::int64_t partial_stride = 0;  // elements from one block to the next
@@ -45,13 +46,15 @@ struct DevicePort {
 struct Arguments {
   CUtensorMap a, b;  // boxes of one step; of fp32 in three terms the high parts
   CUtensorMap a_low, b_low;
-  std::int64_t rows = 0, columns = 0;  // of the product
-  std::int64_t first_row = 0;          // of the tiles
+  CUtensorMap stored;                            // boxes of 16 x 64 of the result that the copy engine stores
+  std::int64_t rows = 0, columns = 0;            // of the product
+  std::int64_t first_row = 0;                    // of the tiles
   std::int32_t steps = 0;                        // of the depth
   std::int32_t step_bytes = 0;                   // that a block receives in one
   std::int32_t loop = 0;                         // which main loop: 4 * element + 2 * (A by vectors) + (B by vectors)
   std::int32_t row_tiles = 0, column_tiles = 0;  // counted in tiles of a cluster
   std::int32_t raster = 8;                       // row tiles that are done together
+  std::int32_t tile_way = 0;                     // how matrices among the operands come (TileWay)
   DevicePort operands[kMaxPorts], results[kMaxPorts];
   alignas(16) unsigned char ending[128] = {};
 };

@@ -42,6 +42,12 @@ struct MatrixKeeper : KeeperBase {
     if (!port->data) return;
     if (port->staging < 0) {
       write_elements(chunk);
+    } else if (per_pair == 2 && port->slots > 0) {
+      if (port->dtype == DType::bf16) {
+        write_box<DType::bf16>(chunk);
+      } else {
+        write_box<DType::f16>(chunk);
+      }
     } else if (port->dtype == DType::bf16) {
       write_lines<DType::bf16>(chunk);
     } else if (port->dtype == DType::f16) {
@@ -78,6 +84,46 @@ struct MatrixKeeper : KeeperBase {
     }
   }
 
+  // 16-bit numbers of whole pieces of 16 bytes: the copy engine takes the warp's 16 rows x 64 columns from shared
+  // memory.
+  template <DType type>
+  __device__ __forceinline__ void write_box(int chunk) {
+    const int lane = spot.thread % 32, row = lane % 8, matrix = lane / 8;
+    const bool two = port->slots == 2;
+    if (lane == 0) {  // the engine may still read what was there
+      if (two) {
+        ptx::wait_stores_read<1>();
+      } else {
+        ptx::wait_stores_read<0>();
+      }
+    }
+    __syncwarp();
+    const int offset = port->staging + (two ? chunk % 2 * 2048 : 0);
+    // Of the four 8 x 8 matrices that are stored at once, this lane's row: upper or lower rows, first or second
+    // columns.
+    const std::uint32_t place =
+        ptx::shared_address(spot.staging) + offset + (row + 8 * (matrix & 1)) * 128 + ((row ^ matrix >> 1) << 4);
+    if constexpr (per_pair == 2) {
+#pragma unroll
+      for (int j = 0; j < 8; j += 2) {
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(place ^ (16 * j)),
+                     "r"(narrow_pair(type, values[0][2 * j], values[0][2 * j + 1])),
+                     "r"(narrow_pair(type, values[1][2 * j], values[1][2 * j + 1])),
+                     "r"(narrow_pair(type, values[0][2 * j + 2], values[0][2 * j + 3])),
+                     "r"(narrow_pair(type, values[1][2 * j + 2], values[1][2 * j + 3]))
+                     : "memory");
+      }
+    }
+    ptx::fence_for_copies();
+    __syncwarp();
+    const std::int64_t column = spot.column_block * Shape::kColumns + 64 * chunk;
+    const std::int64_t first_row = spot.block_row + spot.thread / 32 * 16;
+    if (lane == 0 && column < spot.arguments->columns && first_row < spot.arguments->rows) {
+      ptx::store_box(&spot.arguments->stored, static_cast<int>(column), static_cast<int>(first_row),
+                     spot.staging + offset);
+      ptx::commit_stores();
+    }
+  }
   template <DType type>
   __device__ __forceinline__ void write_lines(int chunk) {
     constexpr int kSize = type == DType::f32 ? 4 : 2;
@@ -158,13 +204,17 @@ struct MatrixKeeper : KeeperBase {
 };
 template <class Shape>
 struct StoreKeeper : MatrixKeeper<Shape, 2> {
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     this->values[h][2 * (j % 8)] = x.even.v, this->values[h][2 * (j % 8) + 1] = x.odd.v;
   }
 };
 template <class Shape>
 struct StoreHalfKeeper : MatrixKeeper<Shape, 1> {
-  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) { this->values[h][j % 8] = x.v; }
+  template <bool whole>
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) {
+    this->values[h][j % 8] = x.v;
+  }
 };
 
 // Reductions: how two are joined, what a value counts as, and what stands for one that is left out. NaN stays.
@@ -214,9 +264,10 @@ struct ReduceRow : KeeperBase {
   };
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
   __device__ __forceinline__ void begin_chunk(int) { run[0] = run[1] = How::nothing(); }
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
-    const float even = 8 * j < spot.columns_left ? How::take(x.even.v) : How::nothing();
-    const float odd = 8 * j + 1 < spot.columns_left ? How::take(x.odd.v) : How::nothing();
+    const float even = whole || 8 * j < spot.columns_left ? How::take(x.even.v) : How::nothing();
+    const float odd = whole || 8 * j + 1 < spot.columns_left ? How::take(x.odd.v) : How::nothing();
     run[h] = How::join(How::join(run[h], even), odd);
   }
   __device__ __forceinline__ void end_chunk(int chunk) {
@@ -244,6 +295,7 @@ struct ReduceColumns : KeeperBase {
   const DevicePort* port;
   Spot spot;
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     const float e = spot.has(h) ? How::take(x.even.v) : How::nothing();
     const float o = spot.has(h) ? How::take(x.odd.v) : How::nothing();
@@ -283,9 +335,10 @@ struct LseKeeper : KeeperBase {
     }
   };
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
-    values[h][2 * (j % 8)] = 8 * j < spot.columns_left ? x.even.v : -INFINITY;
-    values[h][2 * (j % 8) + 1] = 8 * j + 1 < spot.columns_left ? x.odd.v : -INFINITY;
+    values[h][2 * (j % 8)] = whole || 8 * j < spot.columns_left ? x.even.v : -INFINITY;
+    values[h][2 * (j % 8) + 1] = whole || 8 * j + 1 < spot.columns_left ? x.odd.v : -INFINITY;
   }
   __device__ __forceinline__ void end_chunk(int chunk) {
     float top[2], sum[2];
@@ -354,6 +407,7 @@ struct SelectKeeper : KeeperBase {
       }
     }
   }
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     values[h][2 * (j % 8)] = x.even.v, values[h][2 * (j % 8) + 1] = x.odd.v;
   }
@@ -480,6 +534,7 @@ struct BestOfColumn : KeeperBase {
   const DevicePort* port;
   Spot spot;
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     if (h == 0) {
       upper = x;
@@ -515,11 +570,15 @@ template <class Shape, bool along_m, bool magnitude>
 struct BestKeeper : BestOfColumn<Shape, magnitude> {};
 template <class Shape, bool magnitude>
 struct BestKeeper<Shape, false, magnitude> : BestOfRow<Shape, 2, magnitude> {
+  template <bool whole>
   __device__ __forceinline__ void put(int h, int j, const Pair<Lanes<float>>& x) {
     this->values[h][2 * j] = x.even.v, this->values[h][2 * j + 1] = x.odd.v;
   }
 };
 template <class Shape>
 struct BestHalfKeeper : BestOfRow<Shape, 1, false> {
-  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) { this->values[h][j] = x.v; }
+  template <bool whole>
+  __device__ __forceinline__ void put(int h, int j, const Lanes<float>& x) {
+    this->values[h][j] = x.v;
+  }
 };

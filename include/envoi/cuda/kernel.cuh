@@ -181,9 +181,9 @@ __device__ __forceinline__ void multiply(float (&sums)[count], std::uint64_t a, 
 
 // The sums of one tile, 32 bytes of the depth an instruction; one step's instructions are at work while the next one's
 // are issued.
-template <class Shape, Element element, bool a_by_vectors, bool b_by_vectors>
+template <class Shape, Element element, bool a_by_vectors, bool b_by_vectors, class Operands>
 __device__ __forceinline__ void multiply_steps(float (&sums)[Shape::kSums], int steps, const Ring& ring,
-                                               RingPlace<Shape::kStages>& at, int warpgroup) {
+                                               RingPlace<Shape::kStages>& at, int warpgroup, Operands& operands) {
   // In the descriptors' unit of 16 bytes: from one instruction's depth to the next, by depth 32 bytes, by vectors 16
   // rows of 128.
   constexpr int kNextA = a_by_vectors ? 128 : 2, kNextB = b_by_vectors ? 128 : 2;
@@ -205,9 +205,11 @@ __device__ __forceinline__ void multiply_steps(float (&sums)[Shape::kSums], int 
     ptx::multiply_commit();
     ptx::multiply_wait<1>();
     if (step > 0) release<Shape>(ring, before);
+    operands.prefetch(step, steps);
     before = at.stage;
     at.advance();
   }
+  operands.begin();
   ptx::multiply_wait<0>();
   release<Shape>(ring, before);
   settle(sums);
@@ -215,9 +217,10 @@ __device__ __forceinline__ void multiply_steps(float (&sums)[Shape::kSums], int 
 
 // fp32 as high + low parts of TF32: low x high + high x low + high x high. Each step's sums start anew and are added
 // to the others in fp32, since the tensor cores' own additions lose more than the dropped low x low.
-template <class Shape>
+template <class Shape, class Operands>
 __device__ __forceinline__ void multiply_steps_in_terms(float (&sums)[Shape::kSums], int steps, const Ring& ring,
-                                                        RingPlace<Shape::kStages>& at, int warpgroup) {
+                                                        RingPlace<Shape::kStages>& at, int warpgroup,
+                                                        Operands& operands) {
 #pragma unroll
   for (int i = 0; i < Shape::kSums; ++i) sums[i] = 0;
   for (int step = 0; step < steps; ++step) {
@@ -240,8 +243,10 @@ __device__ __forceinline__ void multiply_steps_in_terms(float (&sums)[Shape::kSu
     release<Shape>(ring, at.stage);
 #pragma unroll
     for (int i = 0; i < Shape::kSums; ++i) sums[i] = rounded_sum(sums[i], part[i]);
+    operands.prefetch(step, steps);
     at.advance();
   }
+  operands.begin();
 }
 
 // Which main loops a kernel has. Each costs compile time; where A is by vectors and there is no loop for it, A is
@@ -251,18 +256,19 @@ ENVOI_FN constexpr unsigned loops_of(Loops loops, bool three_terms) {
   return three_terms ? 0x100u : loops == Loops::all ? 0x1FFu : 0x133u;  // bit 4 * element + 2 * A + B
 }
 
-template <class Shape, Loops loops>
+template <class Shape, Loops loops, class Operands>
 __device__ __forceinline__ void multiply_any(float (&sums)[Shape::kSums], const Arguments& arguments, const Ring& ring,
-                                             RingPlace<Shape::kStages>& at, int warpgroup) {
+                                             RingPlace<Shape::kStages>& at, int warpgroup, Operands& operands) {
   const int steps = arguments.steps;  // at least 1
   if constexpr (Shape::kThreeTerms) {
-    multiply_steps_in_terms<Shape>(sums, steps, ring, at, warpgroup);
+    multiply_steps_in_terms<Shape>(sums, steps, ring, at, warpgroup, operands);
   } else {
-#define ENVOI_LOOP(number, element, a_by_vectors, b_by_vectors)                                                     \
-  if constexpr (loops_of(loops, false) >> number & 1) {                                                             \
-    if (arguments.loop == number) {                                                                                 \
-      return multiply_steps<Shape, Element::element, a_by_vectors, b_by_vectors>(sums, steps, ring, at, warpgroup); \
-    }                                                                                                               \
+#define ENVOI_LOOP(number, element, a_by_vectors, b_by_vectors)                                                    \
+  if constexpr (loops_of(loops, false) >> number & 1) {                                                            \
+    if (arguments.loop == number) {                                                                                \
+      return multiply_steps<Shape, Element::element, a_by_vectors, b_by_vectors>(sums, steps, ring, at, warpgroup, \
+                                                                                 operands);                        \
+    }                                                                                                              \
   }
     ENVOI_LOOP(0, bf16, false, false)
     ENVOI_LOOP(1, bf16, false, true)
@@ -291,6 +297,14 @@ struct BeginResult {
     field.begin(spot, spot.arguments->results[i]);
   }
 };
+template <TileWay way>
+struct BeginLoads {
+  int chunk;
+  template <class Field>
+  __device__ __forceinline__ void operator()(Field& field, int) const {
+    field.template begin_chunk<way>(chunk);
+  }
+};
 struct BeginChunk {
   int chunk;
   template <class Field>
@@ -311,64 +325,142 @@ struct EndKeeping {
     field.end();
   }
 };
+template <TileWay way>
 struct LoadPair {
   int h, j;
   template <class Loader, class Value>
   __device__ __forceinline__ void operator()(const Loader& loader, Value& value) const {
-    loader.load(h, j, value);
+    loader.template load<way>(h, j, value);
   }
 };
+template <bool whole>
 struct KeepPair {
   int h, j;
   template <class Keeper, class Value>
   __device__ __forceinline__ void operator()(Keeper& keeper, const Value& value) const {
-    keeper.put(h, j, value.x);
+    keeper.template put<whole>(h, j, value.x);
   }
 };
+
+// How many matrices are among an ending's operands.
+struct CountTiles {
+  int& count;
+  bool and_halves;
+  template <class Field>
+  ENVOI_FN constexpr void operator()(const Field&, int) const {
+    if (std::is_same_v<Field, Tile<Counted>> || (and_halves && std::is_same_v<Field, HalfTile<Counted>>)) ++count;
+  }
+};
+template <class Ending>
+ENVOI_FN constexpr int tiles_of(bool and_halves = false) {
+  typename Ending::template In<Counted> in{};
+  int count = 0;
+  each_field<operands_of<Ending>>(in, CountTiles{count, and_halves});
+  return count;
+}
 
 struct Prefetch {
   const Spot& spot;
   template <class Field>
-  __device__ __forceinline__ void operator()(Field& field, int i) const {
-    field.prefetch(spot, spot.arguments->operands[i]);
+  __device__ __forceinline__ void operator()(Field&, int i) const {
+    Field::prefetch(spot, spot.arguments->operands[i]);
   }
 };
-// Has operands of the tile's size on their way into the cache while its sums are made.
+
+// A tile's operands, and when they are asked for.
 template <class Shape, class Ending>
-__device__ __forceinline__ void prefetch_operands(const Spot& spot) {
+struct Operands {
+  static constexpr int kPrefetchSteps = 16;  // before the last: earlier, and the cache has lost it again
   typename Ending::template In<Loading<Shape>> loaders;
-  each_field<operands_of<Ending>>(loaders, Prefetch{spot});
+  const Spot& spot;
+  __device__ __forceinline__ void prefetch(int step, int steps) {
+    if constexpr (tiles_of<Ending>(true) > 0) {
+      if (step == max(0, steps - kPrefetchSteps)) each_field<operands_of<Ending>>(loaders, Prefetch{spot});
+    }
+  }
+  __device__ __forceinline__ void begin() { each_field<operands_of<Ending>>(loaders, BeginOperand{spot}); }
+};
+
+// A chunk of a finished tile through the ending.
+template <class Shape, class Ending, TileWay way, bool whole, class Loaders, class Keepers>
+__device__ __forceinline__ void end_chunk(float (&sums)[Shape::kSums], const Ending& end, Loaders& loaders,
+                                          Keepers& keepers, int chunk) {
+  using V = Lanes<float>;
+  constexpr int ins = operands_of<Ending>, outs = results_of<Ending>;
+  each_field<ins>(loaders, BeginLoads<way>{chunk});
+#pragma unroll
+  for (int j = 8 * chunk; j < 8 * chunk + 8; ++j) {
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      typename Ending::template In<V> values;
+      both_fields<ins>(loaders, values, LoadPair<way>{h, j});
+      const typename Ending::template Out<V> kept =
+          end(Pair<V>{V::of(sums[4 * j + 2 * h]), V::of(sums[4 * j + 2 * h + 1])}, values);
+      both_fields<outs>(keepers, kept, KeepPair<whole>{h, j});
+    }
+  }
 }
 
-// A finished tile through the ending.
-template <class Shape, class Ending>
-__device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], const Spot& spot) {
-  using V = Lanes<float>;
+// Whether results of an ending ask of each column whether it is there. Then tiles that have all of theirs are compiled
+// for themselves.
+struct CountAsking {
+  int& count;
+  template <class Field>
+  ENVOI_FN constexpr void operator()(const Field&, int) const {
+    if (std::is_same_v<Field, SumN<Counted>> || std::is_same_v<Field, MaxN<Counted>> ||
+        std::is_same_v<Field, MaxAbsN<Counted>> || std::is_same_v<Field, LseN<Counted>>) {
+      ++count;
+    }
+  }
+};
+template <class Ending>
+ENVOI_FN constexpr bool asks_for_columns() {
+  typename Ending::template Out<Counted> out{};
+  int count = 0;
+  each_field<results_of<Ending>>(out, CountAsking{count});
+  return count > 0;
+}
+
+// A finished tile through the ending, whose operands have begun to come.
+template <class Shape, class Ending, TileWay way, bool whole, class Loaders>
+__device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], Loaders& loaders, const Spot& spot) {
   static_assert(check_ending<Ending>());
-  constexpr int ins = operands_of<Ending>, outs = results_of<Ending>;
+  constexpr int outs = results_of<Ending>;
   const Ending& end = *reinterpret_cast<const Ending*>(spot.arguments->ending);
-  typename Ending::template In<Loading<Shape>> loaders;
   typename Ending::template Out<Keeping<Shape>> keepers;
-  each_field<ins>(loaders, BeginOperand{spot});
   each_field<outs>(keepers, BeginResult{spot});
 #pragma unroll
   for (int chunk = 0; chunk < Shape::kColumns / kChunkColumns; ++chunk) {
-    each_field<ins>(loaders, BeginChunk{chunk});
     each_field<outs>(keepers, BeginChunk{chunk});
-#pragma unroll
-    for (int j = 8 * chunk; j < 8 * chunk + 8; ++j) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        typename Ending::template In<V> values;
-        both_fields<ins>(loaders, values, LoadPair{h, j});
-        const typename Ending::template Out<V> kept =
-            end(Pair<V>{V::of(sums[4 * j + 2 * h]), V::of(sums[4 * j + 2 * h + 1])}, values);
-        both_fields<outs>(keepers, kept, KeepPair{h, j});
-      }
-    }
+    end_chunk<Shape, Ending, way, whole>(sums, end, loaders, keepers, chunk);
     each_field<outs>(keepers, EndChunk{chunk});
   }
   each_field<outs>(keepers, EndKeeping{});
+}
+template <class Shape, class Ending, class Loaders>
+__device__ __forceinline__ void end_tile(float (&sums)[Shape::kSums], Loaders& loaders, const Spot& spot) {
+  const bool whole = spot.arguments->columns - spot.column_block * Shape::kColumns >= Shape::kColumns;
+  const int way = spot.arguments->tile_way;
+  constexpr bool kFewer = asks_for_columns<Ending>();  // questions in a whole tile
+  if constexpr (tiles_of<Ending>() > 0) {
+    if (way == static_cast<int>(TileWay::bf16) && whole) {
+      end_tile<Shape, Ending, TileWay::bf16, kFewer>(sums, loaders, spot);
+    } else if (way == static_cast<int>(TileWay::bf16)) {
+      end_tile<Shape, Ending, TileWay::bf16, false>(sums, loaders, spot);
+    } else if (way == static_cast<int>(TileWay::f16)) {
+      end_tile<Shape, Ending, TileWay::f16, false>(sums, loaders, spot);
+    } else {
+      end_tile<Shape, Ending, TileWay::other, false>(sums, loaders, spot);
+    }
+  } else if constexpr (kFewer) {
+    if (whole) {
+      end_tile<Shape, Ending, TileWay::other, true>(sums, loaders, spot);
+    } else {
+      end_tile<Shape, Ending, TileWay::other, false>(sums, loaders, spot);
+    }
+  } else {
+    end_tile<Shape, Ending, TileWay::other, false>(sums, loaders, spot);
+  }
 }
 
 template <class Shape, class Ending, Loops loops>
@@ -376,9 +468,6 @@ __device__ __forceinline__ void consume(const Arguments& arguments, unsigned cha
                                         std::uint64_t* empty, std::uint32_t rank, int warpgroup) {
   RingPlace<Shape::kStages> at;
   const Ring places = ring_of<Shape>(ring, full, empty);
-  // The second warpgroup starts a little later and stays behind, so that one has the tensor cores while the other is in
-  // its ending.
-  if (Shape::kConsumers == 2 && warpgroup == 1) __nanosleep(1500);
   const int tiles = arguments.row_tiles * arguments.column_tiles;
   const int thread = threadIdx.x % 128;
   for (int t = blockIdx.x / Shape::kCluster; t < tiles; t += gridDim.x / Shape::kCluster) {
@@ -396,11 +485,12 @@ __device__ __forceinline__ void consume(const Arguments& arguments, unsigned cha
     spot.warpgroup = warpgroup;
     spot.staging = ring + Shape::kRingBytes + (4 * warpgroup + thread / 32) * kStagingBytes;
     spot.arguments = &arguments;
-    prefetch_operands<Shape, Ending>(spot);
+    Operands<Shape, Ending> operands{{}, spot};
     float sums[Shape::kSums];
-    multiply_any<Shape, loops>(sums, arguments, places, at, warpgroup);
-    end_tile<Shape, Ending>(sums, spot);
+    multiply_any<Shape, loops>(sums, arguments, places, at, warpgroup, operands);
+    end_tile<Shape, Ending>(sums, operands.loaders, spot);
   }
+  if (thread % 32 == 0) ptx::wait_stores_read<0>();
 }
 
 template <class Shape, class Ending, Loops loops>

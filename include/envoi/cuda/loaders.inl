@@ -28,9 +28,15 @@ __device__ __forceinline__ float read_element(const DevicePort& port, std::int64
   return port.dtype == DType::bf16 ? widen_bf16(bits) : widen_f16(bits);
 }
 
-// What loaders need not say.
+// How the matrices among an ending's operands come to the threads: through shared memory as one of the 16-bit types, or
+// otherwise. It is the same for a whole product, so the ending is compiled for each and asks once a chunk.
+enum class TileWay : int { other = 0, bf16 = 1, f16 = 2 };
+
+// What loaders need not say. `prefetch` comes some steps before a tile's sums are whole, `begin` while the last step is
+// still at work, so that what is asked for is on its way when it is needed.
 struct LoaderBase {
-  __device__ __forceinline__ void prefetch(const Spot&, const DevicePort&) {}
+  __device__ __forceinline__ static void prefetch(const Spot&, const DevicePort&) {}
+  template <TileWay way>
   __device__ __forceinline__ void begin_chunk(int) {}
 };
 
@@ -54,7 +60,10 @@ template <class Shape>
 struct ScalarLoader : LoaderBase {
   float value;
   __device__ __forceinline__ void begin(const Spot&, const DevicePort& port) { value = read_element(port, 0); }
-  __device__ __forceinline__ void load(int, int, One<Lanes<float>>& to) const { to.value.v = value; }
+  template <TileWay way>
+  __device__ __forceinline__ void load(int, int, One<Lanes<float>>& to) const {
+    to.value.v = value;
+  }
 };
 
 // Sixteen values of a chunk, all asked for before the first is used; the type is asked for once. `at(i)` is the
@@ -95,6 +104,7 @@ struct RowLoader : LoaderBase {
   __device__ __forceinline__ void begin(const Spot& spot, const DevicePort& p) {
     port = &p, column = spot.column, columns_left = spot.columns_left;
   }
+  template <TileWay way>
   __device__ __forceinline__ void begin_chunk(int chunk) {
     const std::int64_t stride = port->column_stride, first = (column + 64 * chunk) * stride;
     const int left = columns_left - 64 * chunk;
@@ -102,6 +112,7 @@ struct RowLoader : LoaderBase {
         *port, values, [=](int i) { return first + (8 * (i / 2) + i % 2) * stride; },
         [=](int i) { return 8 * (i / 2) + i % 2 < left; });
   }
+  template <TileWay way>
   __device__ __forceinline__ void load(int, int j, Pair<Lanes<float>>& to) const {
     to.even.v = values[2 * (j % 8)], to.odd.v = values[2 * (j % 8) + 1];
   }
@@ -116,30 +127,95 @@ struct ColumnLoader : LoaderBase {
       values[h] = !port.data ? 1.0f : spot.has(h) ? read_element(port, (spot.row + 8 * h) * port.row_stride) : 0.0f;
     }
   }
-  __device__ __forceinline__ void load(int h, int, One<Lanes<float>>& to) const { to.value.v = values[h]; }
+  template <TileWay way>
+  __device__ __forceinline__ void load(int h, int, One<Lanes<float>>& to) const {
+    to.value.v = values[h];
+  }
 };
 
+// A matrix of 16-bit numbers in aligned rows: a warp reads its 16 rows of a chunk in lines of 128 bytes, two chunks
+// ahead of their use, and hands them round in shared memory. Others are read pair by pair.
 template <class Shape>
 struct TileLoader : LoaderBase {
-  float even[16], odd[16];  // of each (j, h) of a chunk
+  __device__ __forceinline__ static void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 2>(s, p); }
+
+  uint4 ahead[2][4];        // pieces of the next two chunks
+  float even[16], odd[16];  // of each (j, h) of a chunk, of others
   const DevicePort* port;
   Spot spot;
-  __device__ __forceinline__ void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 2>(s, p); }
-  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) {
+    spot = s, port = &p;
+    if (port->staging < 0) return;
+    read_ahead(0, ahead[0]);
+    if (Shape::kColumns > kChunkColumns) read_ahead(1, ahead[1]);
+  }
+  template <TileWay way>
   __device__ __forceinline__ void begin_chunk(int chunk) {
+    if constexpr (way == TileWay::other) {
+      read_others(chunk);
+    } else {
+      const int lane = spot.thread % 32;
+      __syncwarp();  // the chunk before has been read
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = 4 * i + lane / 8;
+        const std::uint32_t to = base() + row * 128 + ((lane % 8 * 16) ^ (row & 7) << 4);
+        const uint4 x = ahead[chunk % 2][i];
+        asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+                     : "memory");
+      }
+      __syncwarp();
+      if (64 * (chunk + 2) < Shape::kColumns) read_ahead(chunk + 2, ahead[chunk % 2]);
+    }
+  }
+  template <TileWay way>
+  __device__ __forceinline__ void load(int h, int j, Pair<Lanes<float>>& to) const {
+    if constexpr (way == TileWay::other) {
+      to.even.v = even[2 * (j % 8) + h], to.odd.v = odd[2 * (j % 8) + h];
+    } else {
+      const int row = spot.thread % 32 / 4;
+      const std::uint32_t from = (base() + row * 128 + (row << 4)) ^ (16 * (j % 8));
+      unsigned both;
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(both) : "r"(from + 4 * (spot.thread % 4) + 1024 * h) : "memory");
+      if constexpr (way == TileWay::bf16) {
+        to.even.v = __uint_as_float(both << 16), to.odd.v = __uint_as_float(both & 0xFFFF0000u);
+      } else {
+        to.even.v = widen_f16(both & 0xFFFFu), to.odd.v = widen_f16(both >> 16);
+      }
+    }
+  }
+
+ private:
+  __device__ __forceinline__ std::uint32_t base() const { return ptx::shared_address(spot.staging) + port->staging; }
+  __device__ __forceinline__ void read_ahead(int chunk, uint4 (&pieces)[4]) {
+    const int lane = spot.thread % 32;
+    const std::int64_t row = spot.block_row + spot.thread / 32 * 16 + lane / 8;
+    const std::int64_t column = spot.column_block * Shape::kColumns + 64 * chunk + lane % 8 * 8;
+    const std::int64_t left = spot.arguments->columns - column, rows = spot.arguments->rows - row;
+    const auto* from = static_cast<const unsigned short*>(port->data) + row * port->row_stride + column;
+#pragma unroll
+    for (int i = 0; i < 4; ++i, from += 4 * port->row_stride) {
+      pieces[i] = make_uint4(0, 0, 0, 0);
+      if (4 * i >= rows) continue;
+      if (left >= 8) {
+        pieces[i] = *reinterpret_cast<const uint4*>(from);
+      } else if (left > 0) {
+        pieces[i] = part_of_piece(from, static_cast<int>(left));
+      }
+    }
+  }
+  __device__ __forceinline__ static uint4 part_of_piece(const unsigned short* from, int count) {
+    unsigned words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (i < count) words[i / 2] |= static_cast<unsigned>(from[i]) << (16 * (i % 2));
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+  __device__ __forceinline__ void read_others(int chunk) {
     const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
     const std::int64_t first = spot.row * port->row_stride + (spot.column + 64 * chunk) * step;
     const Spot& place = spot;
-    if (port->paired && place.has(1, 8 * chunk + 7, 1)) {  // all of them are there, two in one word
-      if (port->dtype == DType::f32) {
-        read_pairs<DType::f32>(first, down);
-      } else if (port->dtype == DType::bf16) {
-        read_pairs<DType::bf16>(first, down);
-      } else {
-        read_pairs<DType::f16>(first, down);
-      }
-      return;
-    }
     read_sixteen(
         *port, even, [=](int i) { return first + i % 2 * down + 8 * (i / 2) * step; },
         [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 0); });
@@ -147,35 +223,17 @@ struct TileLoader : LoaderBase {
         *port, odd, [=](int i) { return first + i % 2 * down + (8 * (i / 2) + 1) * step; },
         [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 1); });
   }
-  __device__ __forceinline__ void load(int h, int j, Pair<Lanes<float>>& to) const {
-    to.even.v = even[2 * (j % 8) + h], to.odd.v = odd[2 * (j % 8) + h];
-  }
-
- private:
-  template <DType type>
-  __device__ __forceinline__ void read_pairs(std::int64_t first, std::int64_t down) {
-#pragma unroll
-    for (int i = 0; i < 16; ++i) {
-      const std::int64_t at = first + i % 2 * down + 8 * (i / 2);
-      if constexpr (type == DType::f32) {
-        const float2 both = *reinterpret_cast<const float2*>(static_cast<const float*>(port->data) + at);
-        even[i] = both.x, odd[i] = both.y;
-      } else {
-        const unsigned both = *reinterpret_cast<const unsigned*>(static_cast<const unsigned short*>(port->data) + at);
-        even[i] = type == DType::bf16 ? widen_bf16(both & 0xFFFFu) : widen_f16(both & 0xFFFFu);
-        odd[i] = type == DType::bf16 ? widen_bf16(both >> 16) : widen_f16(both >> 16);
-      }
-    }
-  }
 };
 
 template <class Shape>
 struct HalfTileLoader : LoaderBase {
+  __device__ __forceinline__ static void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 1>(s, p); }
+
   float values[16];  // of each (j, h) of a chunk
   const DevicePort* port;
   Spot spot;
-  __device__ __forceinline__ void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 1>(s, p); }
   __device__ __forceinline__ void begin(const Spot& s, const DevicePort& p) { spot = s, port = &p; }
+  template <TileWay way>
   __device__ __forceinline__ void begin_chunk(int chunk) {
     const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
     const std::int64_t first = spot.row * port->row_stride + (spot.column / 2 + 32 * chunk) * step;
@@ -184,6 +242,7 @@ struct HalfTileLoader : LoaderBase {
         *port, values, [=](int i) { return first + i % 2 * down + 4 * (i / 2) * step; },
         [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 0); });
   }
+  template <TileWay way>
   __device__ __forceinline__ void load(int h, int j, One<Lanes<float>>& to) const {
     to.value.v = values[2 * (j % 8) + h];
   }

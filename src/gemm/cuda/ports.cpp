@@ -34,6 +34,14 @@ DevicePort device_port(const gemm::BoundPort& bound) {
   return port;
 }
 
+constexpr int kChunkBytes = 16 * kChunkColumns * 2;  // of a warp, in 16-bit numbers
+
+// Whether its rows can be read and written 16 bytes at a time.
+bool is_aligned(const DevicePort& port, std::int64_t rows) {
+  return reinterpret_cast<std::uintptr_t>(port.data) % 16 == 0 && port.column_stride == 1 &&
+         (rows == 1 || (port.row_stride > 0 && port.row_stride * size_of(port.dtype) % 16 == 0));
+}
+
 std::int64_t blocks_of(std::int64_t count, int width) { return (count + width - 1) / width; }
 
 }  // namespace
@@ -69,12 +77,35 @@ void check_ports(const Matrix& a, const Matrix& b, const std::vector<gemm::Bound
   check_overlaps(&b, "B", {}, bound_results);
 }
 
-DevicePort operand_port(const gemm::BoundPort& operand) { return device_port(operand); }
+void place_operands(const std::vector<gemm::BoundPort>& operands, std::int64_t rows, Arguments& arguments,
+                    int& staged) {
+  DType type = DType::f32;
+  bool all = true;  // matrices go through shared memory if all of them can, in one type
+  int bytes = 0;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    DevicePort& port = arguments.operands[i];
+    port = device_port(operands[i]);
+    if (operands[i].kind != PortKind::tile) continue;
+    all = all && port.dtype != DType::f32 && (type == DType::f32 || type == port.dtype) && is_aligned(port, rows);
+    type = port.dtype;
+    port.staging = bytes, bytes += kChunkBytes;
+  }
+  all = all && bytes > 0 && bytes < kStagingBytes;
+  for (DevicePort& port : arguments.operands) {
+    if (!all) port.staging = -1;
+  }
+  arguments.tile_way = !all ? 0 : type == DType::bf16 ? 1 : 2;
+  staged = all ? bytes : 0;
+}
 
 void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& kernel, std::int64_t rows,
-                   std::int64_t columns, Arguments& arguments, std::vector<PartialResult>& partials,
+                   std::int64_t columns, int staged, Arguments& arguments, std::vector<PartialResult>& partials,
                    std::vector<Finish>& finishes) {
-  int staged = 0;  // bytes of a warp's staging that are taken
+  std::int64_t stores = 0;
+  for (const gemm::BoundPort& result : results) {
+    stores += (result.kind == PortKind::store || result.kind == PortKind::store_half) && !left_out(result);
+  }
+  bool copied = false;  // one result is stored by the copy engine
   for (std::size_t i = 0; i < results.size(); ++i) {
     const gemm::BoundPort& result = results[i];
     DevicePort& port = arguments.results[i];
@@ -83,9 +114,20 @@ void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& ke
     if (result.kind == PortKind::store || result.kind == PortKind::store_half) {
       const int size = size_of(port.dtype), per_pair = result.kind == PortKind::store_half ? 1 : 2;
       const int chunk_bytes = 16 * kChunkColumns / 2 * per_pair * size;
-      const bool aligned = reinterpret_cast<std::uintptr_t>(port.data) % 16 == 0 && port.column_stride == 1 &&
-                           (port.row_stride * size % 16 == 0 || rows == 1);
-      if (port.data && aligned && staged + chunk_bytes <= kStagingBytes) port.staging = staged, staged += chunk_bytes;
+      if (!port.data || rows == 0 || columns == 0 || !is_aligned(port, rows) || staged + chunk_bytes > kStagingBytes) {
+        continue;
+      }
+      port.staging = staged, staged += chunk_bytes;
+      // The copy engine stores whole pieces of 16 bytes, also where only some of one are inside of the matrix.
+      if (copied || per_pair != 2 || size != 2 || columns % 8 != 0 || rows >= (std::int64_t{1} << 31)) continue;
+      BoxedMatrix boxes;
+      boxes.data = port.data, boxes.dtype = port.dtype, boxes.rows = rows, boxes.columns = columns;
+      boxes.stride = port.row_stride, boxes.box_rows = 16;
+      arguments.stored = tensor_map(boxes);
+      copied = true;
+      port.slots = 1;
+      const bool only_store = stores == 1;
+      if (only_store && staged + chunk_bytes <= kStagingBytes) port.slots = 2, staged += chunk_bytes;
       continue;
     }
     if (result.kind == PortKind::select_n && columns > 0) continue;  // the kernel writes it, or there is none to choose

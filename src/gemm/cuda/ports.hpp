@@ -26,11 +26,12 @@ std::vector<gemm::BoundPort> named(const std::string& what, const detail::BoundP
 void check_ports(const Matrix& a, const Matrix& b, const std::vector<gemm::BoundPort>& operands,
                  const std::vector<gemm::BoundPort>& results);
 
-DevicePort operand_port(const gemm::BoundPort& operand);
+// Where each operand is, and how matrices come; `staged` is how much of a warp's staging they take.
+void place_operands(const std::vector<gemm::BoundPort>& operands, std::int64_t rows, Arguments& arguments, int& staged);
 
-// Where each result goes: tensor maps and staging of stores, partial results and how they are finished, in order.
+// Where each result goes: staging of stores, partial results and how they are finished, in order.
 void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& kernel, std::int64_t rows,
-                   std::int64_t columns, Arguments& arguments, std::vector<PartialResult>& partials,
+                   std::int64_t columns, int staged, Arguments& arguments, std::vector<PartialResult>& partials,
                    std::vector<Finish>& finishes);
 
 }  // namespace envoi::cuda

@@ -192,9 +192,10 @@ std::string words_of(const Product::Data& d, const Arguments& arguments, const s
   words = (words.empty() ? "nothing to multiply" : words) + ", A " + way(d.a) + ", B " + way(d.b);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].kind != PortKind::store && results[i].kind != PortKind::store_half) continue;
-    words += arguments.results[i].staging >= 0 ? ", stored by lines"
-             : arguments.results[i].data       ? ", stored element by element"
-                                               : ", not stored";
+    words += arguments.results[i].slots > 0      ? ", stored in boxes"
+             : arguments.results[i].staging >= 0 ? ", stored by lines"
+             : arguments.results[i].data         ? ", stored element by element"
+                                                 : ", not stored";
   }
   return words;
 }
@@ -226,7 +227,8 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   arguments.steps = static_cast<std::int32_t>(std::max<std::int64_t>(1, (depth + step_depth - 1) / step_depth));
   if (ending_bytes > sizeof arguments.ending) refuse("an ending on a GPU has at most 128 bytes of its own");
   std::memcpy(arguments.ending, ending, ending_bytes);
-  for (std::size_t i = 0; i < ins.size(); ++i) arguments.operands[i] = operand_port(ins[i]);
+  int staged = 0;
+  place_operands(ins, rows, arguments, staged);
 
   Work work{rows, columns, arguments.steps, three_terms, loop(), true, multiprocessors};
   // Partial results of columns are laid out by the tiles' width, and a product has one layout.
@@ -256,7 +258,7 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   for (Side* side : {&data->a, &data->b}) {
     if (side->packed) pack_side(*side, workspace);
   }
-  place_results(outs, *strips.front().kernel, rows, columns, arguments, data->partials, data->finishes);
+  place_results(outs, *strips.front().kernel, rows, columns, staged, arguments, data->partials, data->finishes);
   for (PartialResult& partial : data->partials) partial.offset = reserve(workspace, partial.elements, partial.size);
   data->workspace_bytes = workspace;
   if (rows > 0 && columns > 0) {
