@@ -118,10 +118,12 @@ struct MatrixKeeper : KeeperBase {
     __syncwarp();
     const std::int64_t column = spot.column_block * Shape::kColumns + 64 * chunk;
     const std::int64_t first_row = spot.block_row + spot.thread / 32 * 16;
-    if (lane == 0 && column < spot.arguments->columns && first_row < spot.arguments->rows) {
-      ptx::store_box(&spot.arguments->stored, static_cast<int>(column), static_cast<int>(first_row),
-                     spot.staging + offset);
-      ptx::commit_stores();
+    if (lane == 0) {
+      if (column < spot.arguments->columns && first_row < spot.arguments->rows) {
+        ptx::store_box(&spot.arguments->stored, static_cast<int>(column), static_cast<int>(first_row),
+                       spot.staging + offset);
+      }
+      ptx::commit_stores();  // also of nothing: a group for each chunk is what waiting for them counts
     }
   }
   template <DType type>

@@ -81,10 +81,11 @@ __device__ __forceinline__ TilePlace tile_place(const Arguments& arguments, int 
 // Loads of one step. Operands by depth: boxes of the whole height; by vectors: boxes of 64 vectors.
 template <class Shape>
 __device__ __forceinline__ void load_step(unsigned char* stage, std::uint64_t* full, const CUtensorMap* map_a,
-                                          const CUtensorMap* map_b, int loop, int row, int column, int depth,
-                                          std::uint32_t rank) {
+                                          const CUtensorMap* map_b, int loop, bool has_rows, int row, int column,
+                                          int depth, std::uint32_t rank) {
   const bool a_by_vectors = loop & 2, b_by_vectors = loop & 1;
-  if (a_by_vectors) {
+  if (!has_rows) {  // filling them with zeros would take long, and nothing comes of them
+  } else if (a_by_vectors) {
 #pragma unroll
     for (int i = 0; i < Shape::kRows / 64; ++i) ptx::load_box(stage + 8192 * i, map_a, row + 64 * i, depth, full);
   } else {
@@ -122,15 +123,17 @@ __device__ __forceinline__ void produce(const Arguments& arguments, unsigned cha
     const int row =
         static_cast<int>(arguments.first_row) + (place.row * Shape::kCluster + static_cast<int>(rank)) * Shape::kRows;
     const int column = place.column * Shape::kColumns;
+    const bool has_rows = row < arguments.rows;
+    const std::uint32_t bytes = has_rows ? arguments.step_bytes : Shape::kBytesB * Shape::kParts;
     for (int step = 0; step < arguments.steps; ++step) {
       ptx::barrier_wait(&empty[at.stage], at.phase ^ 1);
-      ptx::barrier_arrive_expecting(&full[at.stage], arguments.step_bytes);
+      ptx::barrier_arrive_expecting(&full[at.stage], bytes);
       unsigned char* stage = ring + at.stage * Shape::kStageBytes;
-      load_step<Shape>(stage, &full[at.stage], &arguments.a, &arguments.b, arguments.loop, row, column,
+      load_step<Shape>(stage, &full[at.stage], &arguments.a, &arguments.b, arguments.loop, has_rows, row, column,
                        step * step_depth, rank);
       if constexpr (Shape::kThreeTerms) {
         // [A high, A low, B high, B low]; the low parts lie one operand further.
-        ptx::load_box(stage + Shape::kBytesA, &arguments.a_low, step * step_depth, row, &full[at.stage]);
+        if (has_rows) ptx::load_box(stage + Shape::kBytesA, &arguments.a_low, step * step_depth, row, &full[at.stage]);
         constexpr int kShare = Shape::kColumns / Shape::kCluster;
         const int first = kShare * static_cast<int>(rank);
         unsigned char* b_low = stage + 2 * Shape::kBytesA + Shape::kBytesB;

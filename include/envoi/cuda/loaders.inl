@@ -155,11 +155,12 @@ struct TileLoader : LoaderBase {
       read_others(chunk);
     } else {
       const int lane = spot.thread % 32;
-      __syncwarp();  // the chunk before has been read
+      if (port->slots == 2 && lane == 0) ptx::wait_stores_read<1>();  // the result's chunk before the last was here
+      __syncwarp();                                                   // and the chunk before has been read
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int row = 4 * i + lane / 8;
-        const std::uint32_t to = base() + row * 128 + ((lane % 8 * 16) ^ (row & 7) << 4);
+        const std::uint32_t to = base(chunk) + row * 128 + ((lane % 8 * 16) ^ (row & 7) << 4);
         const uint4 x = ahead[chunk % 2][i];
         asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
                      : "memory");
@@ -174,9 +175,9 @@ struct TileLoader : LoaderBase {
       to.even.v = even[2 * (j % 8) + h], to.odd.v = odd[2 * (j % 8) + h];
     } else {
       const int row = spot.thread % 32 / 4;
-      const std::uint32_t from = (base() + row * 128 + (row << 4)) ^ (16 * (j % 8));
+      const std::uint32_t from = (base(j / 8) + row * 144 + 4 * (spot.thread % 4)) ^ (16 * (j % 8));
       unsigned both;
-      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(both) : "r"(from + 4 * (spot.thread % 4) + 1024 * h) : "memory");
+      asm volatile("ld.shared.u32 %0, [%1];" : "=r"(both) : "r"(from + 1024 * h) : "memory");
       if constexpr (way == TileWay::bf16) {
         to.even.v = __uint_as_float(both << 16), to.odd.v = __uint_as_float(both & 0xFFFF0000u);
       } else {
@@ -186,7 +187,10 @@ struct TileLoader : LoaderBase {
   }
 
  private:
-  __device__ __forceinline__ std::uint32_t base() const { return ptx::shared_address(spot.staging) + port->staging; }
+  // Two slots are those of the result, which takes each number's place once it has been read.
+  __device__ __forceinline__ std::uint32_t base(int chunk) const {
+    return ptx::shared_address(spot.staging) + port->staging + (port->slots == 2 ? chunk % 2 * 2048 : 0);
+  }
   __device__ __forceinline__ void read_ahead(int chunk, uint4 (&pieces)[4]) {
     const int lane = spot.thread % 32;
     const std::int64_t row = spot.block_row + spot.thread / 32 * 16 + lane / 8;

@@ -117,17 +117,23 @@ void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& ke
       if (!port.data || rows == 0 || columns == 0 || !is_aligned(port, rows) || staged + chunk_bytes > kStagingBytes) {
         continue;
       }
-      port.staging = staged, staged += chunk_bytes;
       // The copy engine stores whole pieces of 16 bytes, also where only some of one are inside of the matrix.
-      if (copied || per_pair != 2 || size != 2 || columns % 8 != 0 || rows >= (std::int64_t{1} << 31)) continue;
+      const bool by_copy = !copied && per_pair == 2 && size == 2 && columns % 8 == 0 && rows < (std::int64_t{1} << 31);
+      if (by_copy && stores == 1 && staged == kChunkBytes) {  // one matrix comes, one goes: they share both slots
+        staged = 0;
+        for (DevicePort& operand : arguments.operands) {
+          if (operand.staging == 0) operand.slots = 2;
+        }
+      }
+      port.staging = staged, staged += chunk_bytes;
+      if (!by_copy) continue;
       BoxedMatrix boxes;
       boxes.data = port.data, boxes.dtype = port.dtype, boxes.rows = rows, boxes.columns = columns;
       boxes.stride = port.row_stride, boxes.box_rows = 16;
       arguments.stored = tensor_map(boxes);
       copied = true;
       port.slots = 1;
-      const bool only_store = stores == 1;
-      if (only_store && staged + chunk_bytes <= kStagingBytes) port.slots = 2, staged += chunk_bytes;
+      if (stores == 1 && staged + chunk_bytes <= kStagingBytes) port.slots = 2, staged += chunk_bytes;
       continue;
     }
     if (result.kind == PortKind::select_n && columns > 0) continue;  // the kernel writes it, or there is none to choose
