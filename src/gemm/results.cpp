@@ -230,7 +230,8 @@ void check_overlaps(const Matrix* side, const char* name_of_side, const std::vec
     const std::string& name = results[i].name;
     if (side && surely_overlap(*side, results[i].port)) refuse(name + " overlaps " + name_of_side);
     for (const BoundPort& operand : operands) {
-      const bool in_place = operand.kind == PortKind::tile && same_view(operand.port, results[i].port);
+      const bool in_place = operand.kind == PortKind::tile && results[i].kind == PortKind::store &&
+                            same_view(operand.port, results[i].port);
       if (!in_place && surely_overlap(operand.port, results[i].port)) {
         refuse(name + " overlaps " + operand.name);
       }

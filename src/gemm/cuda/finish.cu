@@ -25,15 +25,13 @@ struct LogSumExp {
   __device__ float result(Value x) const { return fabsf(x.x) <= FLT_MAX ? rounded_sum(x.x, logf(x.y)) : x.x; }
 };
 
+// One row of a result; of what is one for each 64 rows of the product, the row that four blocks belong to.
 template <class How>
-__global__ void finish_kernel(How how, Finish job) {
+__device__ void finish_row(const How& how, const Finish& job, std::int64_t row, std::int64_t first, std::int64_t last,
+                           typename How::Value (&parts)[kSequences][kSlots]) {
   using Value = typename How::Value;
-  __shared__ Value parts[kSequences][kSlots];
   const std::int64_t slot = static_cast<std::int64_t>(blockIdx.x) * kSlots + threadIdx.x;
-  const std::int64_t row = blockIdx.y;  // of results: blocks that belong together when there is one for each 64 rows
   const Value* partials = static_cast<const Value*>(job.port.partials);
-  const std::int64_t first = gridDim.y > 1 ? row * 4 : 0;
-  const std::int64_t last = gridDim.y > 1 ? first + 4 : job.blocks;
   Value sequence = how.nothing();
   bool any = false;
   if (slot < job.slots) {
@@ -61,8 +59,15 @@ __global__ void finish_kernel(How how, Finish job) {
     __syncthreads();
   }
   if (threadIdx.y == 0 && slot < job.slots) {
-    write_element(job.port, slot * job.slot_stride + row * job.port.row_stride * (gridDim.y > 1),
-                  how.result(parts[0][threadIdx.x]));
+    write_element(job.port, slot * job.slot_stride + row * job.port.row_stride, how.result(parts[0][threadIdx.x]));
+  }
+}
+template <class How>
+__global__ void finish_kernel(How how, Finish job, std::int64_t rows) {
+  __shared__ typename How::Value parts[kSequences][kSlots];
+  if (rows == 1) return finish_row(how, job, 0, 0, job.blocks, parts);
+  for (std::int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+    finish_row(how, job, row, 4 * row, 4 * row + 4, parts);
   }
 }
 
@@ -129,8 +134,11 @@ __global__ void nan_kernel(Finish job) {
 
 template <class How>
 cudaError_t launch(const How& how, const Finish& job, std::int64_t rows, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>((job.slots + kSlots - 1) / kSlots), static_cast<unsigned>(rows));
-  return start(finish_kernel<How>, grid, dim3(kSlots, kSequences), stream, how, job);
+  if (rows == 0) return cudaSuccess;
+  constexpr std::int64_t kMostDown = 65535;  // of a grid
+  const dim3 grid(static_cast<unsigned>((job.slots + kSlots - 1) / kSlots),
+                  static_cast<unsigned>(rows < kMostDown ? rows : kMostDown));
+  return start(finish_kernel<How>, grid, dim3(kSlots, kSequences), stream, how, job, rows);
 }
 
 }  // namespace
@@ -146,7 +154,6 @@ cudaError_t finish(const Finish& job, cudaStream_t stream) {
     case PortKind::max_abs_n:
       return launch(Reduction{1, 0}, job, 1, stream);
     case PortKind::max_abs_m:  // k: rows of the result, one or one for each 64 rows
-      if (job.k > 65535) return cudaErrorInvalidValue;
       return launch(Reduction{1, 0}, job, job.k, stream);
     case PortKind::select_n:
       return start(nan_kernel, dim3(static_cast<unsigned>((job.slots + 255) / 256)), dim3(256), stream, job);

@@ -15,6 +15,7 @@
 #include "gemm/cuda/steps.hpp"
 #include "gemm/cuda/tensor_map.hpp"
 #include "gemm/results.hpp"
+#include "gemm/vectors.hpp"
 
 namespace envoi::cuda {
 
@@ -60,8 +61,7 @@ const char* name_of(DType dtype) {
 
 void check_sides(const Matrix& a, const Matrix& b) {
   for (const auto& [side, m] : {std::pair{"A", &a}, std::pair{"B", &b}}) {
-    if (m->rows < 0 || m->columns < 0) refuse(std::string(side) + " is " + shape_of(*m) + ": sizes are 0 or more");
-    if (m->rows > 0 && m->columns > 0 && !m->data) refuse(std::string(side) + " has no data (null)");
+    gemm::check_matrix(*m, side);
     if (m->rows >= INT_MAX - 512 || m->columns >= INT_MAX - 512) {
       refuse(std::string(side) + " is " + shape_of(*m) + ": a GPU's product has sides below 2^31 - 512");
     }
@@ -79,7 +79,11 @@ void check_sides(const Matrix& a, const Matrix& b) {
 
 int usable_device() {
   int device = 0;
-  check(cudaGetDevice(&device), "asking for the current GPU");
+  const cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) {
+    if (const std::string why = why_no_device(); !why.empty()) throw Error(ErrorKind::no_device, why);
+  }
+  check(error, "asking for the current GPU");
   static std::vector<std::string> refusals = [] {
     std::vector<std::string> all;
     for (const Device& d : devices()) {
@@ -89,7 +93,7 @@ int usable_device() {
     return all;
   }();
   const auto i = static_cast<std::size_t>(device);
-  if (i >= refusals.size()) throw Error(ErrorKind::no_device, why_no_device());
+  if (i >= refusals.size()) throw Error(ErrorKind::no_device, "the current GPU tells nothing about itself");
   if (!refusals[i].empty()) throw Error(ErrorKind::no_device, refusals[i]);
   return device;
 }

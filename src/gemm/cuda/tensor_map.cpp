@@ -36,10 +36,9 @@ CUtensorMapDataType type_of(const BoxedMatrix& matrix) {
 int size_of(DType dtype) { return dtype == DType::f64 ? 8 : dtype == DType::f32 ? 4 : 2; }
 
 bool can_be_boxed(const void* data, DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
-  constexpr std::int64_t kLargestSide = std::int64_t{1} << 31, kLargestStride = std::int64_t{1} << 39;
-  const std::int64_t bytes = stride * size_of(dtype);
+  constexpr std::int64_t kLargestSide = std::int64_t{1} << 31, kLargestStride = std::int64_t{1} << 40;  // in bytes
   return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && rows < kLargestSide && columns < kLargestSide &&
-         (rows == 1 || (stride > 0 && stride < kLargestStride && bytes % 16 == 0));
+         (rows == 1 || (stride > 0 && stride < kLargestStride / size_of(dtype) && stride * size_of(dtype) % 16 == 0));
 }
 
 CUtensorMap tensor_map(const BoxedMatrix& matrix) {
