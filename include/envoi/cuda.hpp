@@ -49,7 +49,7 @@ ENVOI_API std::string why_no_device();
 using Stream = void*;
 
 // How products of fp32 operands are made: from three products of TF32 parts, with an error like fp32's, or from one of
-// operands rounded to TF32 (11 bits).
+// operands rounded to TF32 (11 bits). Infinite operands give `exact` infinity or NaN.
 enum class Fp32 { exact, tf32 };
 
 // A product that is ready to run. Copies share it. It refers to its matrices and holds none.

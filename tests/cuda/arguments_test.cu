@@ -112,6 +112,7 @@ TEST_F(refused, sizes_and_places_that_cannot_be) {
   EXPECT_REFUSED("target", cross_entropy(a, b, nullptr, result(0, 4, 1), result(100, 4, 1)));
   EXPECT_REFUSED("", store(gemm::Matrix(static_cast<const float*>(a.data), kHuge, 6, kHuge), b, c));
   EXPECT_REFUSED("", store(gemm::Matrix(static_cast<const float*>(a.data), kHuge, 6, 0), b, c));
+  EXPECT_REFUSED("address space", store(gemm::Matrix(static_cast<const float*>(a.data), 4, 6, kHuge), b, c));
   EXPECT_REFUSED("at least 1", top_k(a, b, Over::rows, By::value, 0, winners()));
   EXPECT_REFUSED("at least 1", pair_energy(a, b, -3, winners()));
 }

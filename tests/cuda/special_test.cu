@@ -96,6 +96,35 @@ TEST_P(special_of_kind, minus_infinity_everywhere) {
   }
 }
 
+// Powers of two of large numbers lose their last digits, of which no infinity may come.
+TEST_P(special_of_kind, log_sum_exp_of_large_numbers) {
+  if (!has(Ending::cross_entropy)) GTEST_SKIP() << "not in fp32 by three products";
+  const std::int64_t m = 9, n = 90;
+  // Rows of A, which are multiplied by 65504, the end of fp16.
+  std::vector<float> numbers = {1, -1, 0.7f, 60000, -60000, 50001, -43210, 12345, -999};
+  if (type != DType::f16) numbers[1] = -1e5f, numbers[2] = 3e15f, numbers[3] = 4e33f, numbers[4] = -4e33f;
+  const Held a = device_matrix(type, m, 1, numbers), b = device_matrix(type, 1, n, std::vector<float>(n, 65504));
+  const Targets targets(std::vector<std::int64_t>(m, n - 1));
+  const Held lse = hold(DType::f32, m, 1), target = hold(DType::f32, m, 1);
+  run(cross_entropy(a.matrix, b.matrix, targets.data(), lse.writable(), target.writable(), fp32));
+  const std::vector<float> sums = take(lse, "lse"), logits = take(target, "target");
+  for (std::int64_t i = 0; i < m; ++i) {
+    const double want = logits[i] + std::log(static_cast<double>(n));
+    EXPECT_NEAR(sums[i], want, 1e-6 * std::abs(want) + 1e-5) << i;
+  }
+}
+
+// A block goes through many small tiles of one step, so that a store may still be under way when the next one is due.
+TEST_P(special_of_kind, many_tiles_of_few_rows) {
+  for (const Ending ending : {Ending::store, Ending::residual_squares, Ending::residual_in_place}) {
+    if (!has(ending)) continue;
+    Case about{kind, 64, 40000, 40};
+    about.operand_type = about.result_type = DType::bf16;
+    const Prepared setup = prepare(about);
+    for (int i = 0; i < 3; ++i) expect_right(ending, setup);
+  }
+}
+
 // Equal columns (rows) tie to the bit, whichever tile they lie in; the lowest index wins.
 TEST_P(special_of_kind, ties_go_to_the_lowest_index) {
   const std::int64_t m = 333, n = 1030, k = 64;
