@@ -1,5 +1,7 @@
 // Partial results of a product's tiles put together in a fixed order: blocks of 256 columns (or 16 rows) in eight
 // sequences, and these in pairs. The order depends on the number of blocks alone.
+#include <initializer_list>
+
 #include "envoi/cuda.hpp"
 #include "envoi/cuda/kernel.cuh"
 #include "gemm/cuda/start.cuh"
@@ -166,6 +168,14 @@ cudaError_t finish(const Finish& job, cudaStream_t stream) {
       return start(magnitude ? winners_kernel<true> : winners_kernel<false>, blocks, threads, stream, job);
     }
   }
+}
+
+cudaError_t load_finish() {
+  for (const cudaError_t error : {load(finish_kernel<Reduction>), load(finish_kernel<LogSumExp>), load(nan_kernel),
+                                  load(winners_kernel<false>), load(winners_kernel<true>)}) {
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace envoi::cuda

@@ -1,4 +1,6 @@
 // Operands that the copy engine cannot read as they lie, copied into rows by depth; fp32 split into two parts of TF32.
+#include <initializer_list>
+
 #include "gemm/cuda/start.cuh"
 #include "gemm/cuda/steps.hpp"
 
@@ -63,6 +65,14 @@ cudaError_t pack(const Source& source, void* high, void* low, std::int64_t strid
   if (source.dtype != DType::f32) return launch<std::uint16_t, false>(source, high, low, stride, stream);
   return low ? launch<float, true>(source, high, low, stride, stream)
              : launch<float, false>(source, high, low, stride, stream);
+}
+
+cudaError_t load_pack() {
+  for (const cudaError_t error :
+       {load(pack_kernel<std::uint16_t, false>), load(pack_kernel<float, false>), load(pack_kernel<float, true>)}) {
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace envoi::cuda

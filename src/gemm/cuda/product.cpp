@@ -260,10 +260,13 @@ Product make_product(const Matrix& a, const Matrix& b, Fp32 fp32, std::span<cons
   arguments.loop = loop();
   std::size_t workspace = 0;
   for (Side* side : {&data->a, &data->b}) {
-    if (side->packed) pack_side(*side, workspace);
+    if (!side->packed) continue;
+    pack_side(*side, workspace);
+    check(load_pack(), "loading a kernel");
   }
   place_results(outs, *strips.front().kernel, rows, columns, staged, arguments, data->partials, data->finishes);
   for (PartialResult& partial : data->partials) partial.offset = reserve(workspace, partial.elements, partial.size);
+  if (!data->finishes.empty()) check(load_finish(), "loading a kernel");
   data->workspace_bytes = workspace;
   if (rows > 0 && columns > 0) {
     for (const Strip& strip : strips) data->parts.push_back(part_of(strip, *data, arguments, columns));

@@ -13,4 +13,11 @@ cudaError_t start(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, cuda
   return cudaLaunchKernelEx(&config, kernel, Parameters(values)...);
 }
 
+// Loads a kernel onto the current device, which its first start would do otherwise: that may allocate and wait.
+template <class... Parameters>
+cudaError_t load(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes;
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+}
+
 }  // namespace envoi::cuda

@@ -19,6 +19,8 @@ struct Source {
 // Copies it to rows of `stride` elements by depth, the rest of each row 0. With `low`: splits fp32 into a high part of
 // TF32's 11 bits and what is left, to `high` and `low`.
 cudaError_t pack(const Source& source, void* high, void* low, std::int64_t stride, cudaStream_t stream);
+// Loads its kernels onto the current device, so that running neither allocates nor waits.
+cudaError_t load_pack();
 
 // How partial results become a result.
 struct Finish {
@@ -32,5 +34,6 @@ struct Finish {
   std::int64_t k = 1;            // winners in the result
 };
 cudaError_t finish(const Finish& how, cudaStream_t stream);
+cudaError_t load_finish();
 
 }  // namespace envoi::cuda
