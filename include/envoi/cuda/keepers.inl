@@ -28,6 +28,37 @@ struct KeeperBase {
   __device__ __forceinline__ void end() {}
 };
 
+// What is seldom needed is not inlined: the code that a tile's ending runs through should lie together.
+
+// A thread's values of a chunk, element by element: halves h, each 8 x per_pair numbers.
+template <int per_pair>
+__device__ __noinline__ void write_elements(const DevicePort* port, std::int64_t row, std::int64_t column,
+                                            int rows_left, int columns_left, const float* values) {
+  const std::int64_t first = row * port->row_stride + column * port->column_stride;
+  for (int h = 0; h < 2; ++h) {
+    if (8 * h >= rows_left) return;
+    for (int j = 0; j < 8; ++j) {
+      for (int i = 0; i < per_pair; ++i) {
+        if (8 * j + i >= columns_left) continue;
+        write_element(*port, first + 8 * h * port->row_stride + (4 * per_pair * j + i) * port->column_stride,
+                      values[(8 * h + j) * per_pair + i]);
+      }
+    }
+  }
+}
+// The first `count` elements of a piece of 16 bytes that goes over the edge.
+template <int size>
+__device__ __noinline__ void write_part(unsigned char* line, uint4 x, int count) {
+  for (int i = 0; i < count; ++i) {
+    const unsigned word = i * size < 4 ? x.x : i * size < 8 ? x.y : i * size < 12 ? x.z : x.w;
+    if constexpr (size == 4) {
+      reinterpret_cast<unsigned*>(line)[i] = word;
+    } else {
+      reinterpret_cast<unsigned short*>(line)[i] = static_cast<unsigned short>(word >> (16 * (i % 2)));
+    }
+  }
+}
+
 // A matrix of results: element by element, or, where its rows are aligned, through shared memory, from which a warp
 // writes its 16 rows in lines of 128 (or 64) bytes. The swizzle keeps both ways free of bank conflicts. A chunk's
 // values stay in registers until it is whole, so that type and way are asked for once.
@@ -41,56 +72,36 @@ struct MatrixKeeper : KeeperBase {
   __device__ __forceinline__ void end_chunk(int chunk) {
     if (!port->data) return;
     if (port->staging < 0) {
-      write_elements(chunk);
-    } else if (per_pair == 2 && port->slots > 0) {
+      float copy[16 * per_pair];
+#pragma unroll
+      for (int i = 0; i < 16 * per_pair; ++i) copy[i] = values[i / (8 * per_pair)][i % (8 * per_pair)];
+      write_elements<per_pair>(port, spot.row, spot.column / 2 * per_pair + 32 * per_pair * chunk, spot.rows_left,
+                               spot.columns_left - 64 * chunk, copy);
+    } else if (port->dtype == DType::f32) {
+      write_lines<DType::f32>(chunk);
+    } else if constexpr (per_pair == 2) {
       if (port->dtype == DType::bf16) {
         write_box<DType::bf16>(chunk);
       } else {
         write_box<DType::f16>(chunk);
       }
-    } else if (port->dtype == DType::bf16) {
-      write_lines<DType::bf16>(chunk);
-    } else if (port->dtype == DType::f16) {
-      write_lines<DType::f16>(chunk);
     } else {
-      write_lines<DType::f32>(chunk);
+      if (port->dtype == DType::bf16) {
+        write_lines<DType::bf16>(chunk);
+      } else {
+        write_lines<DType::f16>(chunk);
+      }
     }
   }
 
  private:
-  __device__ __forceinline__ void write_elements(int chunk) {
-    unsigned char* row = static_cast<unsigned char*>(port->data);
-    const std::int64_t size = port->dtype == DType::f32 ? 4 : 2, step = port->column_stride * size;
-    row += (spot.row * port->row_stride * size) + (spot.column / 2 * per_pair + 32 * per_pair * chunk) * step;
-#pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      if (!spot.has(h)) return;
-      unsigned char* to = row;
-#pragma unroll
-      for (int j = 0; j < 8; ++j) {
-#pragma unroll
-        for (int i = 0; i < per_pair; ++i) {
-          const float x = values[h][per_pair * j + i];
-          if (64 * chunk + 8 * j + i >= spot.columns_left) continue;
-          if (port->dtype == DType::f32) {
-            *reinterpret_cast<float*>(to + i * step) = x;
-          } else {
-            *reinterpret_cast<unsigned short*>(to + i * step) = static_cast<unsigned short>(narrow(port->dtype, x));
-          }
-        }
-        to += 4 * per_pair * step;
-      }
-      row += 8 * port->row_stride * size;
-    }
-  }
-
   // 16-bit numbers of whole pieces of 16 bytes: the copy engine takes the warp's 16 rows x 64 columns from shared
   // memory.
   template <DType type>
   __device__ __forceinline__ void write_box(int chunk) {
     const int lane = spot.thread % 32, row = lane % 8, matrix = lane / 8;
-    const bool two = port->slots == 2;
-    if (lane == 0) {  // the engine may still read what was there
+    const bool two = Shape::kColumns > kChunkColumns && port->slots == 2;  // in turn
+    if (lane == 0) {                                                       // the engine may still read what was there
       if (two) {
         ptx::wait_stores_read<1>();
       } else {
@@ -120,7 +131,7 @@ struct MatrixKeeper : KeeperBase {
     const std::int64_t first_row = spot.block_row + spot.thread / 32 * 16;
     if (lane == 0) {
       if (column < spot.arguments->columns && first_row < spot.arguments->rows) {
-        ptx::store_box(&spot.arguments->stored, static_cast<int>(column), static_cast<int>(first_row),
+        ptx::store_box(&spot.arguments->copied[port->map], static_cast<int>(column), static_cast<int>(first_row),
                        spot.staging + offset);
       }
       ptx::commit_stores();  // also of nothing: a group for each chunk is what waiting for them counts
@@ -143,11 +154,6 @@ struct MatrixKeeper : KeeperBase {
           const std::uint32_t within = 32 * j + 8 * quad;
           const std::uint32_t to = (place ^ (within & 0x70)) + (within & 8) + j / 4 * 2048 + h * 8 * kBoxBytes;
           asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(values[h][2 * j]), "f"(values[h][2 * j + 1])
-                       : "memory");
-        } else if constexpr (per_pair == 2) {
-          const std::uint32_t to = (place ^ (16 * j)) + 4 * quad + h * 8 * kBoxBytes;
-          asm volatile("st.shared.u32 [%0], %1;" ::"r"(to),
-                       "r"(narrow_pair(type, values[h][2 * j], values[h][2 * j + 1]))
                        : "memory");
         } else if constexpr (type == DType::f32) {
           const std::uint32_t to = (place ^ (16 * j)) + 4 * quad + h * 8 * kBoxBytes;
@@ -188,20 +194,6 @@ struct MatrixKeeper : KeeperBase {
       }
     }
     __syncwarp();
-  }
-  // The first `count` elements of a piece that goes over the edge.
-  template <int size>
-  __device__ __forceinline__ static void write_part(unsigned char* line, uint4 x, int count) {
-    const unsigned words[4] = {x.x, x.y, x.z, x.w};
-#pragma unroll
-    for (int i = 0; i < 16 / size; ++i) {
-      if (i >= count) break;
-      if constexpr (size == 4) {
-        reinterpret_cast<unsigned*>(line)[i] = words[i];
-      } else {
-        reinterpret_cast<unsigned short*>(line)[i] = static_cast<unsigned short>(words[i / 2] >> (16 * (i % 2)));
-      }
-    }
   }
 };
 template <class Shape>
@@ -375,6 +367,9 @@ struct LseKeeper : KeeperBase {
     }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
+      // It is between 1 and 64; of numbers so large that their products with log2(e) are off by whole powers of two it
+      // does not matter where.
+      sum[h] = fminf(fmaxf(sum[h], 1.0f), 64.0f);
       tree[h].add(chunk, make_float2(top[h], finite(top[h]) ? sum[h] : 0.0f), Join());
     }
   }

@@ -133,12 +133,35 @@ struct ColumnLoader : LoaderBase {
   }
 };
 
+// What is seldom needed is not inlined: the code that a tile's ending runs through should lie together.
+
+// The first `count` of eight 16-bit numbers, the others 0.
+__device__ __noinline__ static uint4 read_part(const unsigned short* from, int count) {
+  unsigned words[4] = {0, 0, 0, 0};
+  for (int i = 0; i < count; ++i) words[i / 2] |= static_cast<unsigned>(from[i]) << (16 * (i % 2));
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+// A thread's pairs of a chunk, [j][h], wherever they are.
+__device__ __noinline__ static void read_pairs(const DevicePort* port, std::int64_t row, std::int64_t column,
+                                               int rows_left, int columns_left, float* even, float* odd) {
+  const std::int64_t first = row * port->row_stride + column * port->column_stride;
+#pragma unroll 4
+  for (int i = 0; i < 16; ++i) {
+    const int j = i / 2, h = i % 2;
+    const std::int64_t at = first + 8 * h * port->row_stride + 8 * j * port->column_stride;
+    const bool has_row = 8 * h < rows_left;
+    even[i] = has_row && 8 * j < columns_left ? read_element(*port, at) : 0.0f;
+    odd[i] = has_row && 8 * j + 1 < columns_left ? read_element(*port, at + port->column_stride) : 0.0f;
+  }
+}
+
 // A matrix of 16-bit numbers in aligned rows: a warp reads its 16 rows of a chunk in lines of 128 bytes, two chunks
 // ahead of their use, and hands them round in shared memory. Others are read pair by pair.
 template <class Shape>
 struct TileLoader : LoaderBase {
   __device__ __forceinline__ static void prefetch(const Spot& s, const DevicePort& p) { prefetch_rows<Shape, 2>(s, p); }
 
+  static constexpr bool kTwoSlots = Shape::kColumns > kChunkColumns;
   uint4 ahead[2][4];        // pieces of the next two chunks
   float even[16], odd[16];  // of each (j, h) of a chunk, of others
   const DevicePort* port;
@@ -152,11 +175,21 @@ struct TileLoader : LoaderBase {
   template <TileWay way>
   __device__ __forceinline__ void begin_chunk(int chunk) {
     if constexpr (way == TileWay::other) {
-      read_others(chunk);
+      float some_even[16], some_odd[16];
+      read_pairs(port, spot.row, spot.column + 64 * chunk, spot.rows_left, spot.columns_left - 64 * chunk, some_even,
+                 some_odd);
+#pragma unroll
+      for (int i = 0; i < 16; ++i) even[i] = some_even[i], odd[i] = some_odd[i];
     } else {
       const int lane = spot.thread % 32;
-      if (port->slots == 2 && lane == 0) ptx::wait_stores_read<1>();  // the result's chunk before the last was here
-      __syncwarp();                                                   // and the chunk before has been read
+      if (port->slots == 2 && lane == 0) {  // where this chunk goes, the copy engine may still read a result's
+        if constexpr (kTwoSlots) {
+          ptx::wait_stores_read<1>();
+        } else {
+          ptx::wait_stores_read<0>();
+        }
+      }
+      __syncwarp();  // and the chunk before has been read
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int row = 4 * i + lane / 8;
@@ -189,7 +222,7 @@ struct TileLoader : LoaderBase {
  private:
   // Two slots are those of the result, which takes each number's place once it has been read.
   __device__ __forceinline__ std::uint32_t base(int chunk) const {
-    return ptx::shared_address(spot.staging) + port->staging + (port->slots == 2 ? chunk % 2 * 2048 : 0);
+    return ptx::shared_address(spot.staging) + port->staging + (kTwoSlots && port->slots == 2 ? chunk % 2 * 2048 : 0);
   }
   __device__ __forceinline__ void read_ahead(int chunk, uint4 (&pieces)[4]) {
     const int lane = spot.thread % 32;
@@ -204,28 +237,9 @@ struct TileLoader : LoaderBase {
       if (left >= 8) {
         pieces[i] = *reinterpret_cast<const uint4*>(from);
       } else if (left > 0) {
-        pieces[i] = part_of_piece(from, static_cast<int>(left));
+        pieces[i] = read_part(from, static_cast<int>(left));
       }
     }
-  }
-  __device__ __forceinline__ static uint4 part_of_piece(const unsigned short* from, int count) {
-    unsigned words[4] = {0, 0, 0, 0};
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-      if (i < count) words[i / 2] |= static_cast<unsigned>(from[i]) << (16 * (i % 2));
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-  }
-  __device__ __forceinline__ void read_others(int chunk) {
-    const std::int64_t down = 8 * port->row_stride, step = port->column_stride;
-    const std::int64_t first = spot.row * port->row_stride + (spot.column + 64 * chunk) * step;
-    const Spot& place = spot;
-    read_sixteen(
-        *port, even, [=](int i) { return first + i % 2 * down + 8 * (i / 2) * step; },
-        [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 0); });
-    read_sixteen(
-        *port, odd, [=](int i) { return first + i % 2 * down + (8 * (i / 2) + 1) * step; },
-        [&, chunk](int i) { return place.has(i % 2, 8 * chunk + i / 2, 1); });
   }
 };
 

@@ -105,7 +105,7 @@ void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& ke
   for (const gemm::BoundPort& result : results) {
     stores += (result.kind == PortKind::store || result.kind == PortKind::store_half) && !left_out(result);
   }
-  bool copied = false;  // one result is stored by the copy engine
+  int copied = 0;  // results that the copy engine stores
   for (std::size_t i = 0; i < results.size(); ++i) {
     const gemm::BoundPort& result = results[i];
     DevicePort& port = arguments.results[i];
@@ -117,23 +117,24 @@ void place_results(const std::vector<gemm::BoundPort>& results, const Kernel& ke
       if (!port.data || rows == 0 || columns == 0 || !is_aligned(port, rows) || staged + chunk_bytes > kStagingBytes) {
         continue;
       }
-      // The copy engine stores whole pieces of 16 bytes, also where only some of one are inside of the matrix.
-      const bool by_copy = !copied && per_pair == 2 && size == 2 && columns % 8 == 0 && rows < (std::int64_t{1} << 31);
-      if (by_copy && stores == 1 && staged == kChunkBytes) {  // one matrix comes, one goes: they share both slots
-        staged = 0;
-        for (DevicePort& operand : arguments.operands) {
-          if (operand.staging == 0) operand.slots = 2;
+      const bool by_copy = per_pair == 2 && size == 2;
+      if (by_copy) {
+        // The copy engine stores whole pieces of 16 bytes, also where only some of one are inside of the matrix.
+        if (copied == kMaxCopied || columns % 8 != 0 || rows >= (std::int64_t{1} << 31)) continue;
+        if (stores == 1 && staged == kChunkBytes) {  // one matrix comes, one goes: they share both slots
+          staged = 0;
+          for (DevicePort& operand : arguments.operands) {
+            if (operand.staging == 0) operand.slots = 2;
+          }
         }
+        BoxedMatrix boxes;
+        boxes.data = port.data, boxes.dtype = port.dtype, boxes.rows = rows, boxes.columns = columns;
+        boxes.stride = port.row_stride, boxes.box_rows = 16;
+        arguments.copied[copied] = tensor_map(boxes);
+        port.map = copied++;
+        port.slots = stores == 1 && staged + 2 * chunk_bytes <= kStagingBytes ? 2 : 1;
       }
-      port.staging = staged, staged += chunk_bytes;
-      if (!by_copy) continue;
-      BoxedMatrix boxes;
-      boxes.data = port.data, boxes.dtype = port.dtype, boxes.rows = rows, boxes.columns = columns;
-      boxes.stride = port.row_stride, boxes.box_rows = 16;
-      arguments.stored = tensor_map(boxes);
-      copied = true;
-      port.slots = 1;
-      if (stores == 1 && staged + chunk_bytes <= kStagingBytes) port.slots = 2, staged += chunk_bytes;
+      port.staging = staged, staged += chunk_bytes * std::max(1, port.slots);
       continue;
     }
     if (result.kind == PortKind::select_n && columns > 0) continue;  // the kernel writes it, or there is none to choose
