@@ -2,7 +2,7 @@
 # `./dev gpu-check`, read by dev and not run by itself: tests, sanitizers and speed of the GPU code, on a machine that has
 # a GPU and perhaps little else.
 
-gpu_seconds=540 # for all of it
+gpu_seconds=${ENVOI_GPU_SECONDS:-540} # for all of it; what does not fit any more is stopped
 
 # Seconds for a program: at most so many, and no more than are left.
 allowed() {
