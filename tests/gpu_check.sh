@@ -184,7 +184,7 @@ gpu_check() { # [FOLDER] [--only STEP,...]
     exit 1
   fi
 
-  ENVOI_COMMIT=$(git describe --always --dirty 2>/dev/null || echo "${ENVOI_COMMIT:-unknown}")
+  ENVOI_COMMIT=${ENVOI_COMMIT:-$(git describe --always --dirty 2>/dev/null || echo unknown)}
   export ENVOI_COMMIT
   mkdir -p "$results"
   logs=$results
