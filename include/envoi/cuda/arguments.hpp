@@ -35,7 +35,6 @@ struct DevicePort {
   void* data = nullptr;  // null: an operand of 1, a result that is not kept
   std::int64_t row_stride = 0, column_stride = 0;
   DType dtype = DType::f32;
-  bool paired = false;              // two adjacent columns (of a half port: one) lie together and aligned
   std::int32_t map = 0;             // which of the maps of copied results is its
   std::int32_t slots = 0;           // of a result that the copy engine stores: chunks that its staging holds
   std::int32_t staging = -1;        // of a result that is stored through shared memory: its place there
@@ -48,7 +47,7 @@ struct DevicePort {
 struct Arguments {
   CUtensorMap a, b;  // boxes of one step; of fp32 in three terms the high parts
   CUtensorMap a_low, b_low;
-  CUtensorMap copied[kMaxCopied];  // boxes of 16 x 64 of the results that the copy engine stores
+  CUtensorMap copied[kMaxCopied];                // boxes of 16 x 64 of the results that the copy engine stores
   std::int64_t rows = 0, columns = 0;            // of the product
   std::int64_t first_row = 0;                    // of the tiles
   std::int32_t steps = 0;                        // of the depth

@@ -46,7 +46,7 @@ std::array<Kernel, sizeof...(Shapes)> kernels_for() {
 // The product A B with this ending, ready to run. Operands and results are matrices in the device's memory, of the
 // shapes that docs/endings.md gives; winners are {pointer, number}. A column operand may be Matrix(), which is 1; a
 // stored matrix may be MutableMatrix(), which is not kept. Throws Error as the functions of the menu do.
-// `Shapes` are the tiles that it is compiled for, some five seconds each; the product takes the one that is fastest for
+// `Shapes` are the tiles that it is compiled for, 5 to 30 seconds each; the product takes the one that is fastest for
 // its shape. Without any they are LargeTile, SmallTile (for few rows or columns) and ThreeTermTile (for fp32 in full
 // precision); product<MyEnding, LargeTile>(..) is bf16, fp16 and TF32 on large tiles alone. There is also MediumTile.
 template <class Ending, class... Shapes>

@@ -106,8 +106,6 @@ struct One {
 #ifdef ENVOI_ENDING_ON_GPU
 #include "envoi/cuda/loaders.inl"
 #include "envoi/cuda/keepers.inl"
-// After the keepers.
-#include "envoi/cuda/argmax.inl"
 #else
 #include "envoi/ending/loaders.inl"
 #include "envoi/ending/keepers.inl"

@@ -28,9 +28,6 @@ DevicePort device_port(const gemm::BoundPort& bound) {
   port.row_stride = bound.port.row_stride, port.column_stride = bound.port.column_stride;
   port.dtype = bound.port.dtype;
   port.targets = bound.port.targets;
-  const auto address = reinterpret_cast<std::uintptr_t>(port.data);
-  port.paired = port.column_stride == 1 && (port.row_stride % 2 == 0 || bound.port.rows == 1) &&
-                address % static_cast<std::uintptr_t>(2 * size_of(port.dtype)) == 0;
   return port;
 }
 

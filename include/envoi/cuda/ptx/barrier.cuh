@@ -1,5 +1,4 @@
-// Barriers: mbarriers in shared memory, named barriers of warps, barriers of a cluster. PTX ISA, "mbarrier", "bar",
-// "barrier.cluster".
+// Barriers: mbarriers in shared memory, barriers of a cluster. PTX ISA, "mbarrier", "barrier.cluster".
 #pragma once
 
 #include <cstdint>
@@ -54,11 +53,6 @@ __device__ __forceinline__ void barrier_wait(std::uint32_t barrier, std::uint32_
 }
 __device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, std::uint32_t parity) {
   barrier_wait(shared_address(barrier), parity);
-}
-
-// Of `threads` threads of the block; numbers 1 to 15, 0 being __syncthreads'.
-__device__ __forceinline__ void named_barrier(int number, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(threads) : "memory");
 }
 
 __device__ __forceinline__ std::uint32_t cluster_rank() {
