@@ -19,7 +19,7 @@ Product gated_product(const char* name, std::span<const Kernel> kernels, std::sp
                       const Matrix& a, const Matrix& b, const Matrix& scale, const MutableMatrix& gated,
                       const MutableMatrix& projected, Fp32 fp32) {
   const bool keep = projected.data || projected.rows != 0 || projected.columns != 0;
-  if (!gated.data && gated.rows == 0 && gated.columns == 0 && a.rows != 0 && b.columns / 2 != 0) {
+  if (!gated.data && gated.rows == 0 && gated.columns == 0 && a.rows != 0 && b.columns != 0) {
     throw Error(ErrorKind::bad_argument, std::string(name) + " has nowhere to put its result (null)");
   }
   BoundPorts results{{PortKind::store_half, gated}};
