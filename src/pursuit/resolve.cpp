@@ -120,7 +120,8 @@ Resolved resolve(const Channel& channel, const PursuitOptions& given) {
     throw Error(ErrorKind::bad_file, text(where, samples, samples == 1 ? " sample is" : " samples are",
                                           " too few to analyse; at least ", kLeastSamples, " are needed"));
   if (o.device != "auto" && o.device != "cpu") {
-    if (o.device.rfind("cuda", 0) == 0) throw Error(ErrorKind::no_device, "analyses run on the CPU in this version; use --device cpu");
+    if (o.device.rfind("cuda", 0) == 0)
+      throw Error(ErrorKind::no_device, "analyses do not run on CUDA devices; use --device cpu");
     refuse("unknown device '" + o.device + "'; use auto or cpu");
   }
   if (!(o.max_loss > 0 && o.max_loss < 1)) refuse(text("--max-loss is ", o.max_loss, "; it must lie between 0 and 1"));

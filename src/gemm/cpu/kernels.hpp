@@ -4,8 +4,8 @@
 // ... one fused multiply-add after the other from zero (SSE4 and older: a product, then a sum); a depth that is no
 // multiple of W is filled up with zeros. The W sums are then added by halves: l and l + W/2, and so on. It depends on
 // nothing but the depth and the instruction set, so neither on the other rows and columns nor on which kernel takes
-// them. bf16 operands are widened exactly, fp16 ones before they come here, so they give the bits of the same numbers in
-// fp32.
+// them. bf16 operands are widened exactly, fp16 ones before they come here, so they give the bits of the same numbers
+// in fp32.
 #pragma once
 
 #include <cstddef>
