@@ -58,9 +58,12 @@ class Source {
       const ssize_t got = ::pread(file_, out, std::min(bytes, std::size_t{1} << 30), static_cast<off_t>(at));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) bad_file(name_, "cannot be read: " + std::generic_category().message(errno));
-      if (got == 0)
-        bad_file(name_, "ends at byte " + std::to_string(at) +
+      if (got == 0) {  // threads read in places of their own, so the end is asked for
+        struct stat about {};
+        const std::uint64_t end = ::fstat(file_, &about) == 0 ? static_cast<std::uint64_t>(about.st_size) : at;
+        bad_file(name_, "ends at byte " + std::to_string(std::min(end, at)) +
                             ", but was longer when it was opened; run again when nothing else writes it");
+      }
       out += got;
       at += static_cast<std::uint64_t>(got);
       bytes -= static_cast<std::size_t>(got);
