@@ -57,7 +57,15 @@ std::vector<Question> dense_child_questions();  // dense.cpp
 std::vector<Question> long_child_questions();   // long.cpp
 std::vector<Question> gemm_child_questions();   // gemm.cpp
 
-void note(const std::string& line);  // progress, on standard error
+// rows.cpp
+std::string exact(double value);  // the shortest text that reads back to the same bits; null for what is not finite
+// One object a line; `machine` are fields of all rows of a program.
+std::string to_json(const Row& row, const std::vector<std::pair<std::string, std::string>>& machine);
+void print_table(const std::string& name, const std::string& title, const Rows& rows);
+bool named(const Question& question, const std::vector<std::string>& names);  // by its whole name or a part before /
+bool reached(const Row& row);                                                 // what it had to
+void note(const std::string& line);                                           // progress, on standard error
+double quantile(std::vector<double> values, double share);                    // linear between the order statistics
 
 // task(i) for i in [0, count) on every processor; the calling thread waits.
 void parallel(std::size_t count, const std::function<void(std::size_t)>& task);
@@ -69,8 +77,6 @@ struct Paired {
 };
 Paired interleave(int pairs, const std::function<void(int)>& ours, const std::function<void(int)>& peer);
 double median_ms(int times, const std::function<void(int)>& run);  // after one unmeasured
-
-double quantile(std::vector<double> values, double share);  // linear between the order statistics
 
 // machine.cpp
 std::string cpu_name();

@@ -26,81 +26,6 @@ namespace {
 
 std::string program;  // path of this executable
 
-// Shortest text that reads back to the same bits; JSON has no NaN.
-std::string exact(double value) {
-  if (!std::isfinite(value)) return "null";
-  std::array<char, 40> text{};
-  for (int digits = 6; digits <= 17; ++digits) {
-    std::snprintf(text.data(), text.size(), "%.*g", digits, value);
-    if (std::strtod(text.data(), nullptr) == value) break;
-  }
-  return text.data();
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-std::string to_json(const Row& row) {
-  const char* commit = std::getenv("ENVOI_COMMIT");
-  std::string line = "{\"bench\": " + quoted(row.bench);
-  for (const auto& [name, value] : row.fields) {
-    line += ", " + quoted(name) + ": ";
-    line +=
-        std::holds_alternative<double>(value) ? exact(std::get<double>(value)) : quoted(std::get<std::string>(value));
-  }
-  return line + ", \"cpu\": " + quoted(cpu_name()) + ", \"isa\": " + quoted(envoi::isa_name()) +
-         ", \"commit\": " + quoted(commit ? commit : "unknown") + "}";
-}
-
-std::string to_cell(const Row::Value& value) {
-  if (std::holds_alternative<std::string>(value)) return std::get<std::string>(value);
-  const double number = std::get<double>(value);
-  if (!std::isfinite(number)) return "-";
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), std::abs(number) >= 1e4 ? "%.0f" : "%.4g", number);
-  return text.data();
-}
-
-std::size_t width(const std::string& text) {  // of UTF-8
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
-void print_table(const Question& question, const Rows& rows) {
-  std::vector<std::string> columns;
-  for (const Row& row : rows) {
-    for (const auto& field : row.fields) {
-      if (std::find(columns.begin(), columns.end(), field.first) == columns.end()) columns.push_back(field.first);
-    }
-  }
-  std::vector<std::vector<std::string>> cells{columns};
-  for (const Row& row : rows) {
-    std::vector<std::string>& line = cells.emplace_back(columns.size());
-    for (const auto& [name, value] : row.fields) {
-      line[static_cast<std::size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())] =
-          to_cell(value);
-    }
-  }
-  std::cout << "\n" << question.name << ": " << question.title << "\n";
-  std::vector<std::size_t> widths(columns.size());
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width(line[c]));
-  }
-  for (const auto& line : cells) {
-    std::string text;
-    for (std::size_t c = 0; c < line.size(); ++c) text += "  " + line[c] + std::string(widths[c] - width(line[c]), ' ');
-    text.erase(text.find_last_not_of(' ') + 1);
-    std::cout << text << "\n";
-  }
-  std::cout.flush();
-}
-
 // Rows between processes: one field a line, "name\tn|s\tvalue", a blank line after each row.
 void send(const Rows& rows) {
   for (const Row& row : rows) {
@@ -131,12 +56,6 @@ Rows receive(std::istream& in) {
     rows.push_back(row);
   }
   return rows;
-}
-
-bool named(const Question& question, const std::vector<std::string>& names) {
-  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return question.name == name || question.name.rfind(name + "/", 0) == 0;
-         });
 }
 
 int run(int argc, char** argv) {
@@ -181,20 +100,18 @@ int run(int argc, char** argv) {
   for (const Question& question : questions) {
     if (!named(question, names)) continue;
     const Rows rows = question.ask();
-    print_table(question, rows);
+    print_table(question.name, question.title, rows);
     for (const Row& row : rows) {
-      if (json.is_open()) json << to_json(row) << "\n" << std::flush;
-      for (const auto& [name, value] : row.fields) {
-        if (name == "met" && std::get<std::string>(value) == "NO") all_met = false;
+      if (json.is_open()) {
+        json << to_json(row, {{"cpu", cpu_name()}, {"isa", envoi::isa_name()}}) << "\n" << std::flush;
       }
+      all_met = all_met && reached(row);
     }
   }
   return all_met ? 0 : 1;
 }
 
 }  // namespace
-
-void note(const std::string& line) { std::cerr << "  .. " << line << "\n"; }
 
 void parallel(std::size_t count, const std::function<void(std::size_t)>& task) {
   std::atomic<std::size_t> next{0};
@@ -212,15 +129,6 @@ void parallel(std::size_t count, const std::function<void(std::size_t)>& task) {
   work();
   for (std::thread& other : others) other.join();
   if (failure) std::rethrow_exception(failure);
-}
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(place);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (place - static_cast<double>(low)) * (values[high] - values[low]);
 }
 
 namespace {

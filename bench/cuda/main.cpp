@@ -1,9 +1,6 @@
 // envoi_bench_cuda [NAME...] [--json FILE] [--shape M N K [--ending NAME]]: GPU products beside cuBLAS's, as tables.
 // Exit status 1 if a row did not reach what it has to, or failed; 4 where there is no usable GPU.
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -13,17 +10,6 @@
 #include "device.cuh"
 
 namespace bench {
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) return std::nan("");
-  std::sort(values.begin(), values.end());
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  return values[low] + (at - static_cast<double>(low)) * (values[high] - values[low]);
-}
-
-void note(const std::string& line) { std::cerr << line << "\n"; }
 
 const Cublas* cublas() {
   // Never given back: at the exit the runtime that it needs may be gone.
@@ -37,63 +23,6 @@ const Cublas* cublas() {
 }
 
 namespace {
-
-std::string number(double value, const char* format) {
-  if (!std::isfinite(value)) return "null";
-  std::array<char, 40> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + '"';
-}
-
-std::string to_json(const Row& row) {
-  const char* commit = std::getenv("ENVOI_COMMIT");
-  std::string line = "{\"bench\": " + quoted(row.bench);
-  for (const auto& [name, value] : row.fields) {
-    line += ", " + quoted(name) + ": ";
-    line += std::holds_alternative<double>(value) ? number(std::get<double>(value), "%.9g")
-                                                  : quoted(std::get<std::string>(value));
-  }
-  return line + ", \"device\": " + quoted(device_name()) + ", \"commit\": " + quoted(commit ? commit : "unknown") + "}";
-}
-
-void print_table(const std::string& name, const std::string& title, const Rows& rows) {
-  std::vector<std::string> columns;
-  for (const Row& row : rows) {
-    for (const auto& field : row.fields) {
-      if (std::find(columns.begin(), columns.end(), field.first) == columns.end()) columns.push_back(field.first);
-    }
-  }
-  std::vector<std::vector<std::string>> cells{columns};
-  for (const Row& row : rows) {
-    std::vector<std::string>& line = cells.emplace_back(columns.size());
-    for (const auto& [field, value] : row.fields) {
-      line[static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin())] =
-          std::holds_alternative<double>(value) ? number(std::get<double>(value), "%.4g")
-                                                : std::get<std::string>(value);
-    }
-  }
-  std::vector<std::size_t> widths(columns.size());
-  for (const auto& line : cells) {
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], line[c].size());
-  }
-  std::cout << "\n" << name << ": " << title << "\n";
-  for (const auto& line : cells) {
-    std::string text;
-    for (std::size_t c = 0; c < line.size(); ++c) text += "  " + line[c] + std::string(widths[c] - line[c].size(), ' ');
-    text.erase(text.find_last_not_of(' ') + 1);
-    std::cout << text << "\n";
-  }
-  std::cout.flush();
-}
 
 struct Asked {
   std::vector<std::string> names;
@@ -133,18 +62,6 @@ Asked parse(const std::vector<std::string>& words) {
   return asked;
 }
 
-bool named(const Question& question, const std::vector<std::string>& names) {
-  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-           return question.name == name || question.name.rfind(name + "/", 0) == 0;
-         });
-}
-
-bool reached(const Row& row) {
-  return std::none_of(row.fields.begin(), row.fields.end(), [](const auto& field) {
-    return field.first == "failed" || (field.first == "met" && field.second == Row::Value(std::string("NO")));
-  });
-}
-
 int run(const std::vector<std::string>& words) {
   const Asked asked = parse(words);
   std::vector<Question> questions = gemm_cuda_questions();
@@ -171,7 +88,7 @@ int run(const std::vector<std::string>& words) {
     print_table(name, title, rows);
     for (const Row& row : rows) {
       all_reached = all_reached && reached(row);
-      if (json.is_open()) json << to_json(row) << std::endl;
+      if (json.is_open()) json << to_json(row, {{"device", device_name()}}) << std::endl;
     }
   };
   std::cout << device_name() << ", " << (cublas() ? cublas()->name() : "no cuBLAS") << "\n";
