@@ -34,126 +34,61 @@ __device__ __forceinline__ std::uint64_t describe_by_vectors(std::uint32_t share
 #define ENVOI_SUMS_OF_64 ENVOI_SUMS_OF_32, ENVOI_SUMS_16(32), ENVOI_SUMS_16(48)
 #define ENVOI_SUMS_OF_128 ENVOI_SUMS_OF_64, ENVOI_SUMS_16(64), ENVOI_SUMS_16(80), ENVOI_SUMS_16(96), ENVOI_SUMS_16(112)
 
-// d = A B (+ d where `add`).
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_bf16(float (&d)[32], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, %32, %33, p, 1, 1, %35, %36;\n}\n"
-      : ENVOI_SUMS_OF_32
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_f16(float (&d)[32], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, %32, %33, p, 1, 1, %35, %36;\n}\n"
-      : ENVOI_SUMS_OF_32
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-__device__ __forceinline__ void multiply_tf32(float (&d)[32], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, %32, %33, p, 1, 1;\n}\n"
-      : ENVOI_SUMS_OF_32
-      : "l"(a), "l"(b), "r"(add));
-}
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_bf16(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63"
-      "}, %64, %65, p, 1, 1, %67, %68;\n}\n"
-      : ENVOI_SUMS_OF_64
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_f16(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63"
-      "}, %64, %65, p, 1, 1, %67, %68;\n}\n"
-      : ENVOI_SUMS_OF_64
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-__device__ __forceinline__ void multiply_tf32(float (&d)[64], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63"
-      "}, %64, %65, p, 1, 1;\n}\n"
-      : ENVOI_SUMS_OF_64
-      : "l"(a), "l"(b), "r"(add));
-}
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_bf16(float (&d)[128], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "
-      "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, "
-      "%101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, "
-      "%117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-      "}, %128, %129, p, 1, 1, %131, %132;\n}\n"
-      : ENVOI_SUMS_OF_128
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-template <bool a_by_columns, bool b_by_rows>
-__device__ __forceinline__ void multiply_f16(float (&d)[128], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "
-      "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, "
-      "%101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, "
-      "%117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-      "}, %128, %129, p, 1, 1, %131, %132;\n}\n"
-      : ENVOI_SUMS_OF_128
-      : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows)));
-}
-__device__ __forceinline__ void multiply_tf32(float (&d)[128], std::uint64_t a, std::uint64_t b, int add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {"
-      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "
-      "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "
-      "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "
-      "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "
-      "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, "
-      "%101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, "
-      "%117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-      "}, %128, %129, p, 1, 1;\n}\n"
-      : ENVOI_SUMS_OF_128
-      : "l"(a), "l"(b), "r"(add));
-}
+#define ENVOI_LIST_OF_32 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+  "%23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define ENVOI_LIST_OF_64 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+  "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, " \
+  "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define ENVOI_LIST_OF_128 \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, " \
+  "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, " \
+  "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, " \
+  "%65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, " \
+  "%86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, " \
+  "%106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, " \
+  "%124, %125, %126, %127"
+
+// d = A B (+ d where `add`), for 64 x `columns` sums, `count` of them a thread's; the numbers are those of the operands
+// after the sums. Of 16-bit numbers either side may lie the other way; TF32 lies by depth.
+#define ENVOI_MULTIPLY_16(type, columns, count, a_, b_, add_, ta_, tb_) \
+  template <bool a_by_columns, bool b_by_rows> \
+  __device__ __forceinline__ void multiply_##type(float (&d)[count], std::uint64_t a, std::uint64_t b, int add) { \
+    asm volatile( \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n" \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k16.f32." #type "." #type " {" \
+        ENVOI_LIST_OF_##count \
+        "}, %" #a_ ", %" #b_ ", p, 1, 1, %" #ta_ ", %" #tb_ ";\n}\n" \
+        : ENVOI_SUMS_OF_##count \
+        : "l"(a), "l"(b), "r"(add), "n"(static_cast<int>(a_by_columns)), "n"(static_cast<int>(b_by_rows))); \
+  }
+#define ENVOI_MULTIPLY_TF32(columns, count, a_, b_, add_) \
+  __device__ __forceinline__ void multiply_tf32(float (&d)[count], std::uint64_t a, std::uint64_t b, int add) { \
+    asm volatile( \
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %" #add_ ", 0;\n" \
+        "wgmma.mma_async.sync.aligned.m64n" #columns "k8.f32.tf32.tf32 {" \
+        ENVOI_LIST_OF_##count \
+        "}, %" #a_ ", %" #b_ ", p, 1, 1;\n}\n" \
+        : ENVOI_SUMS_OF_##count \
+        : "l"(a), "l"(b), "r"(add)); \
+  }
+ENVOI_MULTIPLY_16(bf16, 64, 32, 32, 33, 34, 35, 36)
+ENVOI_MULTIPLY_16(f16, 64, 32, 32, 33, 34, 35, 36)
+ENVOI_MULTIPLY_TF32(64, 32, 32, 33, 34)
+ENVOI_MULTIPLY_16(bf16, 128, 64, 64, 65, 66, 67, 68)
+ENVOI_MULTIPLY_16(f16, 128, 64, 64, 65, 66, 67, 68)
+ENVOI_MULTIPLY_TF32(128, 64, 64, 65, 66)
+ENVOI_MULTIPLY_16(bf16, 256, 128, 128, 129, 130, 131, 132)
+ENVOI_MULTIPLY_16(f16, 256, 128, 128, 129, 130, 131, 132)
+ENVOI_MULTIPLY_TF32(256, 128, 128, 129, 130)
 // clang-format on
 
+#undef ENVOI_MULTIPLY_16
+#undef ENVOI_MULTIPLY_TF32
+#undef ENVOI_LIST_OF_32
+#undef ENVOI_LIST_OF_64
+#undef ENVOI_LIST_OF_128
 #undef ENVOI_SUMS_4
 #undef ENVOI_SUMS_16
 #undef ENVOI_SUMS_OF_32
